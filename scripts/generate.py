@@ -27,6 +27,7 @@ from eyeline.look.palette import (
     DARK_PAGE,
     HEAD_COLOURS,
     LIGHT_PAGE,
+    PART_COLOURS,
     ROLE_COLOURS,
     VIRIDIS,
     VIRIDIS_ON_BLACK,
@@ -34,6 +35,7 @@ from eyeline.look.palette import (
     attention_colour,
     head_colour,
     layer_colour,
+    part_colour,
 )
 from eyeline.look.views.state import SCHEMA
 from eyeline.measure.causes.options import AttributeOptions, CausesOptions, CircuitOptions
@@ -125,6 +127,7 @@ def colours() -> str:
         lines += ["", f"export const {name}: PageColours = {{", *(f'  {key}: "{colour}",' for key, colour in asdict(page).items()), "};"]
     for name, table in {
         "HEAD_COLOURS": HEAD_COLOURS,
+        "PART_COLOURS": PART_COLOURS,
         "VIRIDIS": VIRIDIS,
         "ATTENTION": ATTENTION,
         "ATTENTION_DARK": ATTENTION_DARK,
@@ -144,7 +147,8 @@ def answers_of_the_palette() -> str:
     heads = {theme: [head_colour(head, dark=dark) for head in range(128)] for theme, dark in dark_pages.items()}
     layers = {theme: [layer_colour(layer, 12, dark=dark) for layer in range(12)] for theme, dark in dark_pages.items()}
     weights = {theme: [attention_colour(step / 255, dark=dark) for step in range(256)] for theme, dark in dark_pages.items()}
-    return json.dumps({"heads": heads, "layers": layers, "weights": weights}, indent=1) + "\n"
+    parts = {theme: [part_colour(part, dark=dark) for part in range(30)] for theme, dark in dark_pages.items()}
+    return json.dumps({"heads": heads, "parts": parts, "layers": layers, "weights": weights}, indent=1) + "\n"
 
 
 # ---- The state of a view

@@ -16,6 +16,7 @@ import { Reader } from "./core/reading/reading";
 import { Redraw } from "./core/schedule";
 import { change, completeState, shownKind } from "./core/state/state";
 import { themeOf, watchTheme } from "./core/theme";
+import { partLegend } from "./core/reading/axes";
 import { type Format, savePicture, svgElement } from "./marks/painters/picture";
 import { framed, type Scene } from "./marks/scene";
 import type { Handle, Inspectable, MountOptions } from "./mount-types";
@@ -274,7 +275,11 @@ class Frame {
     const scene = this.shown && this.instance.scene();
     if (!scene) return null;
     const caption = [this.instance.caption(), captionOf(this.view.spec, this.state, this.view.kind, this.labels)].filter(Boolean);
-    const [title, legend] = [this.instance.title(), this.instance.legend?.() ?? []];
+    const { dark } = themeOf(this.state.theme);
+    const [title, legend] = [
+      this.instance.title(),
+      [...(this.instance.legend?.() ?? []), ...partLegend(this.view.spec, this.state, dark)],
+    ];
     return framed(scene, { title, legend, caption, theme: themeOf(this.state.theme) });
   }
 

@@ -1,10 +1,11 @@
 // Which controls stand above which view.
 
-import { axes, isPair, matches } from "../core/reading/axes";
+import { axes, hasParts, isPair, matches, partLegend } from "../core/reading/axes";
+import { themeOf } from "../core/theme";
 import { type HeadGrid, headNumber, type Kind, type Spec, type State } from "../core/input/contract";
 import type { Labels } from "../core/words/labels";
 import { quantitiesOf, quantityName } from "../core/reading/quantity";
-import { menu, numbers, search, segmented, select, stepper, type Control } from "./controls";
+import { checkbox, menu, numbers, search, segmented, select, stepper, type Control } from "./controls";
 import type { Format } from "../marks/painters/picture";
 import { el, on } from "./dom";
 import { headBoxes } from "./heads";
@@ -63,6 +64,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
   if (kind !== "neuron") bar.push(levelChoice(host));
   if (kind === "head") bar.push(directionChoice(host));
   if (host.spec.stacks.some((_, i) => isPair(host.spec, i))) bar.push(pairMenu(host));
+  if (host.spec.stacks.some((_, i) => hasParts(host.spec, i))) bar.push(partsMenu(host));
   bar.push(readingMenu(host, kind));
   bar.push(
     search(
@@ -248,6 +250,42 @@ export function pairMenu({ labels, set }: ToolbarHost): Control {
     () => options,
     (s) => s.segments,
     (v) => set({ segments: v as State["segments"], zoom: { x: 0, y: 0, k: 1 } }),
+  );
+}
+
+/** Of a conversation or a prompt: which part looks, at which part, and the colours of the parts. */
+export function partsMenu({ spec, labels, set }: ToolbarHost): Control {
+  const choice = (key: "query_part" | "key_part", side: "query_text" | "key_text"): Control =>
+    select(
+      key,
+      labels[key],
+      (s) => [
+        { value: "", label: labels.every_part },
+        ...(spec.texts[spec.stacks[s.stack][side]].parts ?? []).map((label, i) => ({ value: String(i), label })),
+      ],
+      (s) => String(s[key] ?? ""),
+      (v) => set({ [key]: v === "" ? null : Number(v), zoom: { x: 0, y: 0, k: 1 } }),
+    );
+  const colour = checkbox(
+    "colour_parts",
+    labels.colour_parts,
+    (s) => s.colour_parts,
+    (v) => set({ colour_parts: v }),
+  );
+  const legend = el("span", { class: "swatches" });
+  const swatches: Control = {
+    element: legend,
+    sync(s) {
+      const entries = partLegend(spec, s, themeOf(s.theme).dark);
+      legend.replaceChildren(...entries.map(({ colour, name }) => el("span", { style: `--colour:${colour}` }, name)));
+    },
+  };
+  const controls = [choice("query_part", "query_text"), choice("key_part", "key_text"), colour, swatches];
+  return menu(
+    labels.parts,
+    "parts",
+    controls,
+    (s) => Number(s.query_part !== null) + Number(s.key_part !== null) + Number(s.colour_parts),
   );
 }
 

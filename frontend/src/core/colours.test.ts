@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inkOn } from "../controls/heads";
-import { attentionColour, format, headColour, layerColour, lifted, luminance, parse, pixel, signedColour } from "./colours";
+import { attentionColour, format, headColour, layerColour, lifted, luminance, parse, partColour, pixel, signedColour } from "./colours";
 
 const contrast = (a: string, b: string): number => {
   const [x, y] = [a, b].map((hex) => luminance(parse(hex)) + 0.05);
@@ -61,7 +61,7 @@ const NEIGHBOURS = 0.065;
 const FIRST_40 = 0.03;
 
 /** What look/palette.py gives heads, layers and weights. */
-const IN_PYTHON: Record<"heads" | "layers" | "weights", Record<string, string[]>> = JSON.parse(
+const IN_PYTHON: Record<"heads" | "layers" | "parts" | "weights", Record<string, string[]>> = JSON.parse(
   readFileSync(new URL("../generated/colours.json", import.meta.url), "utf8"),
 );
 
@@ -125,6 +125,14 @@ describe("colours", () => {
       [true, "#0f1115"],
     ] as const)
       for (let l = 0; l < 40; l++) expect(contrast(layerColour(l, 40, dark), ground)).toBeGreaterThanOrEqual(3);
+  });
+
+  it("gives parts of a conversation colours that can be seen on both pages", () => {
+    for (const [i, theme] of (["light", "dark"] as const).entries()) {
+      const parts = Array.from({ length: 30 }, (_, part) => partColour(part, theme === "dark"));
+      expect(parts).toEqual(IN_PYTHON.parts[theme]);
+      for (const colour of parts) expect(contrast(colour, ["#ffffff", "#0f1115"][i])).toBeGreaterThanOrEqual(3);
+    }
   });
 
   it("shades attention from the ground away, on white and on black", () => {

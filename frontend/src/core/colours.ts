@@ -6,6 +6,7 @@ import {
   DARK_PAGE,
   HEAD_COLOURS,
   LIGHT_PAGE,
+  PART_COLOURS,
   VIRIDIS,
   VIRIDIS_ON_BLACK,
   VIRIDIS_ON_WHITE,
@@ -43,10 +44,11 @@ export function lifted(hex: string): string {
 }
 
 /** The colour of a head. Past the end of the palette it begins again, mixed with grey further each time, so that no two share a colour. */
-export function headColour(head: number, dark = false): string {
-  const n = HEAD_COLOURS.length;
-  const round = Math.floor(head / n);
-  const colour = HEAD_COLOURS[head % n];
+export const headColour = (head: number, dark = false): string => cycled(HEAD_COLOURS, head, dark);
+
+function cycled(colours: string[], index: number, dark: boolean): string {
+  const round = Math.floor(index / colours.length);
+  const colour = colours[index % colours.length];
   const own = round ? format(mix(parse(colour), [119, 119, 119], 1 - 0.75 ** round)) : colour;
   return dark ? lifted(own) : own;
 }
@@ -70,6 +72,9 @@ export function layerShade(t: number, dark: boolean): string {
 
 /** Viridis from the first layer to the last. */
 export const layerColour = (layer: number, count: number, dark = false): string => layerShade(count > 1 ? layer / (count - 1) : 0, dark);
+
+/** The colour of a part of a conversation. */
+export const partColour = (part: number, dark: boolean): string => cycled(PART_COLOURS, part, dark);
 
 const BLUES_ON_WHITE = ATTENTION.map(parse);
 const BLUES_ON_BLACK = ATTENTION_DARK.map(parse);

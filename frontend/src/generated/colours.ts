@@ -99,6 +99,21 @@ export const HEAD_COLOURS = [
   "#e94ede",
 ];
 
+export const PART_COLOURS = [
+  "#8a93a3",
+  "#475569",
+  "#9333ea",
+  "#0e7fc0",
+  "#c2570c",
+  "#be123c",
+  "#4d7c0f",
+  "#0f766e",
+  "#a21caf",
+  "#1d4ed8",
+  "#92740c",
+  "#7c2d12",
+];
+
 export const VIRIDIS = [
   "#440154",
   "#482878",

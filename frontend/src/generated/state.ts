@@ -17,6 +17,12 @@ export interface State {
   direction: "from" | "to";
   /** Sentence pairs. */
   segments: "all" | "aa" | "ab" | "ba" | "bb";
+  /** Of a conversation or a prompt: the part whose tokens are left in as queries. */
+  query_part: number | null;
+  /** The part whose tokens are left in as keys. */
+  key_part: number | null;
+  /** A bar beside each token has the colour of its part. */
+  colour_parts: boolean;
   /** Leave out special tokens, as queries and as keys. */
   hide_special: boolean;
   /** Leave out, as a key, the token that the layer's heads together attend to most. */
@@ -88,7 +94,7 @@ export const CHOICES: { [K in keyof State]?: readonly State[K][] } = {
   tool: ["move", "lasso"],
 };
 
-export const NULLABLE: readonly (keyof State)[] = ["expanded", "point", "text"];
+export const NULLABLE: readonly (keyof State)[] = ["query_part", "key_part", "expanded", "point", "text"];
 
 /** The lowest and the highest value of each number. */
 export const BOUNDS = {
@@ -110,6 +116,9 @@ export const defaultValues = (): Omit<State, "heads" | "rows" | "columns"> => ({
   level: "token",
   direction: "from",
   segments: "all",
+  query_part: null,
+  key_part: null,
+  colour_parts: false,
   hide_special: false,
   hide_sink: false,
   mute_sinks: true,

@@ -1,6 +1,6 @@
 // One head, small: a heatmap or a bundle of lines.
 
-import { mix, parse, pixel, signedTable } from "../core/colours";
+import { mix, parse, partColour, pixel, signedTable } from "../core/colours";
 import { maximum } from "../core/reading/filters";
 import type { Theme } from "../core/theme";
 import { shades, shrink, signedShades } from "./heatmap";
@@ -98,5 +98,30 @@ export function matchTicks(
     if (isMatch && as === "lines") tick(x + size - 2, y + at, x + size + 3, y + at);
     else if (isMatch) tick(x + at, y - 3, x + at, y + 2);
   });
+  return items;
+}
+
+/** Bars along the edges of a thumbnail in the colours of the parts: of the queries on the left, of the keys on the right (or on top). */
+export function partEdges(
+  rows: number[],
+  cols: number[],
+  as: "lines" | "heatmap",
+  x: number,
+  y: number,
+  size: number,
+  dark: boolean,
+): Item[] {
+  const items: Item[] = [];
+  const bars = (parts: number[], box: (from: number, length: number) => { x: number; y: number; w: number; h: number }) => {
+    for (let start = 0, i = 1; i <= parts.length; i++) {
+      if (i < parts.length && parts[i] === parts[start]) continue;
+      const scale = size / parts.length;
+      items.push({ type: "rect", ...box(start * scale, (i - start) * scale), fill: partColour(parts[start], dark) });
+      start = i;
+    }
+  };
+  bars(rows, (from, length) => ({ x: x - 3, y: y + from, w: 2, h: length }));
+  if (as === "lines") bars(cols, (from, length) => ({ x: x + size + 1, y: y + from, w: 2, h: length }));
+  else bars(cols, (from, length) => ({ x: x + from, y: y - 3, w: length, h: 2 }));
   return items;
 }

@@ -73,6 +73,10 @@ ROLE_COLOURS = {
     "special": {"cls": "#877a1e", "sep": "#5b4228", "punctuation": "#a98a70"},
     "broad": {"broad": "#3b82c4"},
 }
+#: Parts of conversations, 3:1 and more against white: the first position and the template, which come first, in greys.
+PART_COLOURS = (
+    "#8a93a3", "#475569", "#9333ea", "#0e7fc0", "#c2570c", "#be123c", "#4d7c0f", "#0f766e", "#a21caf", "#1d4ed8", "#92740c", "#7c2d12",
+)  # fmt: skip
 #: What red, green and blue add to the relative luminance (WCAG).
 LUMINANCE = (0.2126, 0.7152, 0.0722)
 
@@ -85,9 +89,14 @@ def head_colour(head: int, *, dark: bool = False) -> str:
     >>> head_colour(1), head_colour(49), head_colour(5), head_colour(5, dark=True)
     ('#e90000', '#cd1e1e', '#a6906f', '#a6906f')
     """
-    times, index = divmod(head, len(HEAD_COLOURS))
-    colour = mixed(HEAD_COLOURS[index], "#777777", 1 - 0.75**times)
+    colour = cycled(HEAD_COLOURS, head)
     return lifted(colour) if dark else colour
+
+
+def cycled(colours: Sequence[str], index: int) -> str:
+    """The colour of this index; past the end the list begins again, mixed with grey further each time."""
+    times, at = divmod(index, len(colours))
+    return mixed(colours[at], "#777777", 1 - 0.75**times)
 
 
 def role_colour(role: str, *, dark: bool = False) -> str:
@@ -117,6 +126,16 @@ def layer_shade(share: float, *, dark: bool = False) -> str:
     """Viridis from 0 to 1 without its palest part on white and its darkest on black: every line has a contrast of 3 with its ground."""
     low, high = VIRIDIS_ON_BLACK if dark else VIRIDIS_ON_WHITE
     return along(VIRIDIS, low + (high - low) * share)
+
+
+def part_colour(part: int, *, dark: bool = False) -> str:
+    """The colour of a part of a conversation or a prompt.
+
+    >>> part_colour(0), part_colour(12), part_colour(1, dark=True)
+    ('#8a93a3', '#858c98', '#576273')
+    """
+    colour = cycled(PART_COLOURS, part)
+    return lifted(colour) if dark else colour
 
 
 def attention_colour(weight: float, *, dark: bool = False) -> str:

@@ -9,6 +9,9 @@ export interface TextSpec {
   segments: number[];
   words: (number | null)[];
   word_texts: string[];
+  /** Of a conversation or a prompt: the names of its parts, and for each token the index of its part. */
+  parts?: string[];
+  part_of?: number[];
   /** Parts of speech, one a token, "" where it has none; absent where they are unknown. */
   tags?: string[];
 }

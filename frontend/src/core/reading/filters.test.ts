@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { axes, isPair, matches, unitIndex } from "./axes";
+import { axes, hasParts, isPair, matches, partLegend, unitIndex } from "./axes";
 import { example } from "../input/example";
 import { Combined, maximum, mostAttended, renormalise, select } from "./filters";
-import { completeState } from "../state/state";
+import { change, completeState } from "../state/state";
 
 describe("filters", () => {
   it("selects rows and columns", () => {
@@ -49,6 +49,33 @@ describe("axes", () => {
 
   it("names words at word level", () => {
     expect(labels({ level: "word", hide_special: true })[0]).toEqual(["the", "cats", "sat"]);
+  });
+
+  it("takes queries from one part of a conversation and keys from another, and colours them", () => {
+    const parted = example();
+    Object.assign(parted.texts[0], { parts: ["template", "user 1"], part_of: [0, 1, 1, 1, 0, 1, 0] });
+    const state = completeState(parted, { query_part: 1, key_part: 0 });
+    const { rows, cols } = axes(parted, state, null);
+    expect(rows.labels).toEqual(["the", "cat", "##s", "sat"]);
+    expect(cols.labels).toEqual(["[CLS]", "[SEP]", "[SEP]"]);
+    expect([rows.parts, cols.parts]).toEqual([
+      [1, 1, 1, 1],
+      [0, 0, 0],
+    ]);
+    expect([hasParts(parted, 0), hasParts(spec, 0)]).toEqual([true, false]);
+    expect(partLegend(parted, state, false)).toEqual([]);
+    const legend = partLegend(parted, { ...state, colour_parts: true }, false);
+    expect(legend.map(({ name }) => name)).toEqual(["template", "user 1"]);
+    expect(new Set(legend.map(({ colour }) => colour)).size).toBe(2);
+  });
+
+  it("repairs a part that the text does not have, and forgets it in another stack", () => {
+    expect(completeState(spec, { query_part: 0 }).query_part).toBeNull();
+    const parted = example();
+    Object.assign(parted.texts[0], { parts: ["user 1"], part_of: [0, 0, 0, 0, 0, 0, 0] });
+    const state = completeState(parted, { query_part: 0, key_part: 0 });
+    expect([state.query_part, state.key_part]).toEqual([0, 0]);
+    expect(change(parted, state, { stack: 1 }).query_part).toBeNull();
   });
 
   it("takes queries from one text of a pair and keys from the other", () => {

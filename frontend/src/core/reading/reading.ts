@@ -90,6 +90,8 @@ export class Reader {
       state.drawn,
       state.level,
       state.segments,
+      state.query_part,
+      state.key_part,
       state.hide_special,
       state.renormalise,
       cols.units.length,

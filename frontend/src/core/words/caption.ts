@@ -14,6 +14,13 @@ export function captionOf(spec: Spec, state: State, kind: Kind, labels: Labels):
   if (between && state.level === "word") parts.push(`${labels.level}: ${labels.word.toLowerCase()}`);
   if (rows.labels.length !== all[0] || cols.labels.length !== all[1]) parts.push(`${rows.labels.length} × ${cols.labels.length}`);
   if (state.segments !== "all") parts.push(`${labels.segments}: ${[...state.segments.toUpperCase()].join("→")}`);
+  for (const [key, text] of [
+    ["query_part", stack.query_text],
+    ["key_part", stack.key_text],
+  ] as const) {
+    const part = state[key];
+    if (part !== null) parts.push(`${labels[key]}: ${spec.texts[text].parts?.[part]}`);
+  }
   for (const key of ["hide_special", "hide_sink", "renormalise", "rescale"] as const) if (state[key]) parts.push(labels[key]);
   if (state.threshold > 0) parts.push(`${labels.threshold} ${state.threshold}`);
   if (between && state.combine !== "each") {

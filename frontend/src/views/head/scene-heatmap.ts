@@ -1,7 +1,7 @@
 // The head view as a heatmap: the matrix, its labels and its scale.
 
 import { matches, type Axis } from "../../core/reading/axes";
-import { attentionColour, format, signedColour, signedTable, table } from "../../core/colours";
+import { attentionColour, format, partColour, signedColour, signedTable, table } from "../../core/colours";
 import type { State, Zoom } from "../../core/input/contract";
 import type { Labels } from "../../core/words/labels";
 import { shownNumber } from "../../core/reading/quantity";
@@ -137,6 +137,15 @@ function axisLabels(
     [hot, ...locked].every((other) => other === undefined || other === i || Math.abs(other - i) * cell >= size + 1);
   const items: Item[] = [];
   for (let i = Math.max(0, Math.floor(from)); i < Math.min(axis.labels.length, Math.ceil(to)); i++) {
+    if (state.colour_parts && axis.parts.length) {
+      const fill = partColour(axis.parts[i], theme.dark);
+      const [start, end] = [Math.max(from, i), Math.min(to, i + 1)].map((edge) => at(edge - 0.5));
+      items.push(
+        side === "query"
+          ? { type: "rect", x: left - 4, y: start, w: 3, h: end - start, fill }
+          : { type: "rect", x: start, y: top - 4, w: end - start, h: 3, fill },
+      );
+    }
     if (isMatch[i])
       items.push(
         side === "query"

@@ -1,5 +1,6 @@
 // The head view as lines: two columns of tokens, and what is drawn between and beside them.
 
+import { partColour } from "../../core/colours";
 import { matches, type Axis } from "../../core/reading/axes";
 import type { State } from "../../core/input/contract";
 import type { Labels } from "../../core/words/labels";
@@ -138,6 +139,15 @@ function column(input: LinesInput, side: Side, focus: Focus | null, numbers: Ret
         theme,
       ),
     );
+    if (state.colour_parts && axis.parts.length)
+      items.push({
+        type: "rect",
+        x: left ? x + 2 : x - 5,
+        y: y - layout.row / 2,
+        w: 3,
+        h: layout.row,
+        fill: partColour(axis.parts[i], theme.dark),
+      });
     if (i > 0 && axis.segments[i] !== axis.segments[i - 1])
       items.push({
         type: "stroke",

@@ -10,7 +10,7 @@ import { headName } from "../../generated/heads";
 import { breathe } from "../../core/schedule";
 import { paint } from "../../marks/painters/canvas";
 import type { Item, Scene } from "../../marks/scene";
-import { matchTicks, thumbnailItem, thumbnailOf, type Thumbnail, type ThumbnailLook } from "../../marks/thumbnail";
+import { matchTicks, partEdges, thumbnailItem, thumbnailOf, type Thumbnail, type ThumbnailLook } from "../../marks/thumbnail";
 import type { DrawnThumbnail, Stage, ViewInstance } from "../../registry";
 import { isCoarse } from "../pointer";
 import { cellAt, cornerOf, gridLayout, type GridLayout } from "./grid";
@@ -135,6 +135,7 @@ export function modelView(stage: Stage): ViewInstance {
         const colour = colourOf(state, row, head);
         const how = { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as, signed: quantity.signed };
         list.push(itemOf(thumb, how, x, y, grid.size));
+        if (state.colour_parts) list.push(...partEdges(sides.rows.parts, sides.cols.parts, state.as, x, y, grid.size, theme.dark));
         list.push(...matchTicks(rowMatches, colMatches, state.as, x, y, grid.size, theme.accent));
         const off = isHeadOff(stage, row, head);
         if (off) list.push(...crossedOut(x, y, grid.size, theme));
@@ -177,7 +178,8 @@ export function modelView(stage: Stage): ViewInstance {
   };
 
   /** Everything a thumbnail depends on except colour, threshold and position. */
-  const key = (s: State) => [s.stack, s.level, s.segments, s.hide_special, s.hide_sink, s.renormalise, s.as, s.drawn].join();
+  const key = (s: State) =>
+    [s.stack, s.level, s.segments, s.query_part, s.key_part, s.hide_special, s.hide_sink, s.renormalise, s.as, s.drawn].join();
 
   const makeLayer = async (state: State, row: number, into: Map<string, Thumbnail>) => {
     const { rows, cols } = await stage.reader.sides({ ...state, layer: row });

@@ -1,5 +1,6 @@
 // The neuron view drawn: the query vector, then a row a key.
 
+import { partColour } from "../../core/colours";
 import type { Axis } from "../../core/reading/axes";
 import { matches } from "../../core/reading/axes";
 import type { QuantitySpec, State } from "../../core/input/contract";
@@ -141,6 +142,8 @@ function keyRow(input: NeuronInput, index: number, top: number, isMatch: boolean
   if (input.hovered === index || input.opened === index)
     items.push({ type: "rect", x: 0, y: top, w: layout.width, h: layout.row, fill: theme.faint });
   if (isMatch) items.push({ type: "rect", x: 12, y: top + 2, w: layout.token - 10, h: layout.row - 4, fill: theme.mark, radius: 4 });
+  if (input.state.colour_parts && axis.parts.length)
+    items.push({ type: "rect", x: 9, y: top, w: 3, h: layout.row, fill: partColour(axis.parts[index], theme.dark) });
   items.push({ type: "text", x: 4, y, text: input.opened === index ? "▾" : "▸", size: 9, fill: theme.muted, anchor: "middle" });
   items.push(
     ...tokenItems(

@@ -1,5 +1,6 @@
 // The sentence view as a scene: words in large type, arcs between them, numbers below. Pure.
 
+import { partColour } from "../../core/colours";
 import type { State } from "../../core/input/contract";
 import type { Reading } from "../../core/reading/reading";
 import { shownNumber } from "../../core/reading/quantity";
@@ -187,6 +188,7 @@ function wordItems(input: SentenceInput, { words, layout }: Part): Item[] {
         fill: word.special ? theme.muted : theme.text,
       });
     }
+    if (state.colour_parts && word.part >= 0) items.push(line(3, partColour(word.part, theme.dark), 5));
     if (chosen) items.push(line(3, chosenInk, 1));
     else if (word === strongest && input.parts.length) items.push(line(2, state.direction === "from" ? theme.key : theme.query, 0));
     return items;

@@ -8,6 +8,7 @@ import {
   layerStepper,
   levelChoice,
   pairMenu,
+  partsMenu,
   stackMenu,
   type Toolbar,
   type ToolbarHost,
@@ -15,7 +16,7 @@ import {
 import { checkbox, search, type Control } from "../../controls/controls";
 import { el } from "../../controls/dom";
 import { readingMenu } from "../../controls/reading-menu";
-import { isPair } from "../../core/reading/axes";
+import { hasParts, isPair } from "../../core/reading/axes";
 import { quantitiesOf } from "../../core/reading/quantity";
 
 export function sentenceToolbar(host: ToolbarHost): Toolbar {
@@ -25,6 +26,7 @@ export function sentenceToolbar(host: ToolbarHost): Toolbar {
   if (quantitiesOf(spec).length > 1) bar.push(drawnMenu(host));
   bar.push(layerStepper(host), headStepper(host));
   if (spec.stacks.some((_, i) => isPair(spec, i))) bar.push(pairMenu(host));
+  if (spec.stacks.some((_, i) => hasParts(spec, i))) bar.push(partsMenu(host));
   const reading = [levelChoice(host), directionChoice(host), muteSinks(host)];
   bar.push(readingMenu(host, "sentence", reading));
   bar.push(

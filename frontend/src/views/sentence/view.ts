@@ -181,6 +181,7 @@ export function sentenceView(stage: Stage): ViewInstance {
       labels: words.map(({ label }) => label),
       special: words.map(({ special }) => special),
       segments: words.map(() => 0),
+      parts: [],
       total: words.length,
     };
     list.update(axis, [0, words.length - 1], (i) => boxes[i], new Set(words.flatMap((word, i) => (chosen.has(word) ? [i] : []))));

@@ -13,6 +13,8 @@ export interface Word {
   label: string;
   written: string;
   special: boolean;
+  /** The index of its part of a conversation; −1 where the text has none. */
+  part: number;
   /** What a model is asked to fill in. */
   blank: boolean;
   /** It goes on where the word before it stopped. */
@@ -64,6 +66,7 @@ function wordsOf(
       label: own,
       written: special ? visible(own) : isToken ? (asInWord(text, group[0]) ?? body) : own,
       special,
+      part: text.part_of?.[group[0]] ?? -1,
       blank: BLANK_TOKEN.test(own),
       goesOn: word !== null && before === group[0] - 1 && text.words[before] === word,
       row: row(group),

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from eyeline.look.palette import DARK_PAGE, LIGHT_PAGE, SIGNED, SIGNED_DARK, attention_colour, head_colour, rgb
+from eyeline.look.palette import DARK_PAGE, LIGHT_PAGE, SIGNED, SIGNED_DARK, attention_colour, head_colour, part_colour, rgb
 from eyeline.look.views.data import ViewData
 from eyeline.mathematics import pool_to_words
 from eyeline.text.tokenized import TokenizedText, columns, printable
@@ -28,7 +28,10 @@ SIDE = {"a": 0, "b": 1}
 
 @dataclass(frozen=True)
 class VisiblePart:
-    """weights [head, query, key] between the tokens or words that are left in; rows and columns are their indices in the text."""
+    """weights [head, query, key] between the tokens or words that are left in; rows and columns are their indices in the text.
+
+    parts   the index of the part that each query and each key belongs to; empty where a text has no parts
+    """
 
     weights: np.ndarray
     queries: list[str]
@@ -36,6 +39,7 @@ class VisiblePart:
     unit: str
     rows: list[int]
     columns: list[int]
+    parts: tuple[list[int], ...] = ([], [])
 
 
 @dataclass(frozen=True)
@@ -65,15 +69,16 @@ def visible_part(view: ViewData, layer: int, *, level: str | None = None, sink_l
         query_text, key_text = query_text.at_word_level(), key_text.at_word_level()
     segments = state.get("segments", "all")
     sides = (None, None) if segments == "all" else (SIDE[segments[0]], SIDE[segments[1]])
-    rows = left_in(query_text, state, sides[0])
-    columns = [index for index in left_in(key_text, state, sides[1]) if sink is None or sink not in groups[index]]
+    rows = left_in(query_text, state, sides[0], "query_part")
+    columns = [index for index in left_in(key_text, state, sides[1], "key_part") if sink is None or sink not in groups[index]]
     weights = weights[:, rows][:, :, columns]
     if state.get("renormalise"):
         sums = np.abs(weights).sum(axis=-1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     unit = "word" if state.get("level") == "word" else "token"
+    parts = tuple([text.part_of[index] for index in each] if text.parts else [] for text, each in ((query_text, rows), (key_text, columns)))
     return VisiblePart(
-        weights, [query_text.tokens[row] for row in rows], [key_text.tokens[column] for column in columns], unit, rows, columns
+        weights, [query_text.tokens[row] for row in rows], [key_text.tokens[column] for column in columns], unit, rows, columns, parts
     )
 
 
@@ -126,12 +131,15 @@ def text_of(record: Mapping[str, Any]) -> TokenizedText:
     return TokenizedText(**{name: tuple(values) for name, values in record.items()})
 
 
-def left_in(text: TokenizedText, state: Mapping[str, Any], side: int | None) -> list[int]:
-    """The indices of the tokens that the state does not hide."""
+def left_in(text: TokenizedText, state: Mapping[str, Any], side: int | None, part_key: str) -> list[int]:
+    """The indices of the tokens that the state does not hide. part_key: of the state, which names the part that is left in."""
+    part = state.get(part_key) if text.parts else None
     return [
         index
         for index in range(len(text))
-        if not (state.get("hide_special") and text.special[index]) and side in (None, text.segments[index])
+        if not (state.get("hide_special") and text.special[index])
+        and side in (None, text.segments[index])
+        and part in (None, *text.part_of[index : index + 1])
     ]
 
 
@@ -141,6 +149,37 @@ def heads_of(view: ViewData, count: int) -> list[int]:
     if count == 1 and heads:
         return [0]
     return list(range(count)) if heads is None else [head for head in heads if head < count]
+
+
+def part_colours(view: ViewData, part: VisiblePart, *, dark: bool) -> tuple[list[str], list[str]]:
+    """The colour of the part of each query and of each key; empty where the state does not ask for it or there are no parts."""
+    queries, keys = ([part_colour(index, dark=dark) for index in side] if view.state.get("colour_parts") else [] for side in part.parts)
+    return queries, keys
+
+
+def edge_bars(colours: Sequence[str], x: float, y: float, length: float, *, across: bool = False) -> str:
+    """A bar of 3 pixels along an edge, with the colour of each of its units: down from its corner, or across."""
+    bars, start = [], 0
+    for index in range(1, len(colours) + 1):
+        if index < len(colours) and colours[index] == colours[start]:
+            continue
+        at, long = start * length / len(colours), (index - start) * length / len(colours)
+        box = (x + at, y, long, 3) if across else (x, y + at, 3, long)
+        bars.append('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"'.format(*box) + f' fill="{colours[start]}"/>')
+        start = index
+    return "".join(bars)
+
+
+def part_legend(view: ViewData, part: VisiblePart, x: float, y: float, wide: float, *, dark: bool) -> tuple[str, float]:
+    """The parts that are shown, each with its colour, and the height that they take."""
+    if not view.state.get("colour_parts") or not any(part.parts):
+        return "", 0
+    stack = view.spec["stacks"][view.state.get("stack", 0)]
+    names: dict[str, str] = {}
+    for side, indices in zip(("query_text", "key_text"), part.parts, strict=True):
+        known = view.spec["texts"][stack[side]].get("parts", ())
+        names |= {known[index]: part_colour(index, dark=dark) for index in sorted(set(indices))}
+    return legend(list(names), list(names.values()), x, y, wide)
 
 
 def head_number(layer: Mapping[str, Any], index: int) -> int:
@@ -167,6 +206,10 @@ def caption_of(view: ViewData, language: str = "en") -> str:
     if state.get("segments", "all") != "all":
         first, second = state["segments"].upper()
         parts.append(words("figure.caption.segments", first=first, second=second))
+    stack = view.spec["stacks"][state.get("stack", 0)]
+    for key, side in (("query_part", "query_text"), ("key_part", "key_text")):
+        if state.get(key) is not None:
+            parts.append(f"{words(f'view.{key}')}: {view.spec['texts'][stack[side]]['parts'][state[key]]}")
     parts += [words(f"figure.caption.{key}") for key in SWITCHES if state.get(key)]
     if state.get("threshold"):
         parts.append(words("figure.label.weights_from", threshold=f"{state['threshold']:g}"))

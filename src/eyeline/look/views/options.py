@@ -37,6 +37,9 @@ class HeadViewOptions(As, total=False):
     level: Literal["token", "word"]
     direction: Literal["from", "to"]
     segments: Literal["all", "aa", "ab", "ba", "bb"]
+    query_part: int | None
+    key_part: int | None
+    colour_parts: bool
     hide_special: bool
     hide_sink: bool
     renormalise: bool
@@ -65,6 +68,9 @@ class NeuronViewOptions(TypedDict, total=False):
 
     drawn: int
     segments: Literal["all", "aa", "ab", "ba", "bb"]
+    query_part: int | None
+    key_part: int | None
+    colour_parts: bool
     hide_special: bool
     hide_sink: bool
     renormalise: bool
@@ -84,6 +90,9 @@ class SentenceViewOptions(TypedDict, total=False):
     level: Literal["token", "word"]
     direction: Literal["from", "to"]
     segments: Literal["all", "aa", "ab", "ba", "bb"]
+    query_part: int | None
+    key_part: int | None
+    colour_parts: bool
     hide_special: bool
     hide_sink: bool
     mute_sinks: bool

@@ -20,9 +20,12 @@ from eyeline.look.views.drawing import (
     PAGE,
     TOP,
     drawn_quantity,
+    edge_bars,
     head_maps,
     head_number,
     locked_units,
+    part_colours,
+    part_legend,
     quantity_title,
     svg,
     text_of,
@@ -164,6 +167,8 @@ def sentence_picture(view: ViewData, bounds: Bounds, caption: str, words: Words)
     title = f"{quantity_title(quantity, words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {named} · {count}"
     if not part.queries or not part.keys or not maps:
         return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "", caption)
+    dark = state.get("theme") == "dark"
+    bars = part_colours(view, part, dark=dark)
     weights = maps[0].weights  # [query, key]
     one_text = stack["query_text"] == stack["key_text"]
     query_text, key_text = (text_of(view.spec["texts"][stack[side]]) for side in ("query_text", "key_text"))
@@ -182,8 +187,12 @@ def sentence_picture(view: ViewData, bounds: Bounds, caption: str, words: Words)
     chosen = [(cols if to else rows)[index] for index in held]
     numbers = (weights[:, held].sum(axis=1) if to else weights[held].sum(axis=0)) * (1.0 if quantity is None else quantity["largest"])
     others = rows if to else cols
-    for word in queries if one_text else [*keys, *queries]:
-        drawn.append(word_drawn(word, size, chosen=word in chosen, to=to))
+    of_queries, of_keys = (dict(zip(*pair, strict=False)) for pair in zip((part.rows, part.columns), bars, strict=True))
+    for side, colours in ((queries, {**of_keys, **of_queries}),) if one_text else ((keys, of_keys), (queries, of_queries)):
+        for word in side:
+            drawn.append(word_drawn(word, size, chosen=word in chosen, to=to))
+            if word.unit in colours:
+                drawn.append(edge_bars([colours[word.unit]], word.x - word.width / 2, word.y + 0.62 * size + 4, word.width, across=True))
     if held:
         drawn += numbers_drawn(others, numbers, muted if not to else None, size)
     if muted is not None:
@@ -191,7 +200,8 @@ def sentence_picture(view: ViewData, bounds: Bounds, caption: str, words: Words)
         note = words("view.sink_muted", token=cols[muted].text, share=share)
         drawn.append(f'<text x="{MARGIN}" y="{high + 12:.0f}" fill="{PAGE.muted}">{escape(note)}</text>')
         high += 20
-    return svg(WIDE, high + 4, title, "".join(drawn), caption)
+    squares, rows_of_legend = part_legend(view, part, MARGIN, high, WIDE - 2 * MARGIN, dark=dark)
+    return svg(WIDE, high + 4 + rows_of_legend, title, "".join([*drawn, squares]), caption)
 
 
 def sink_of(weights: np.ndarray) -> int | None:

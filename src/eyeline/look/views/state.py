@@ -131,6 +131,8 @@ def counted(what: str, spec: Mapping[str, Any], state: Mapping[str, Any]) -> int
         return counted_in_space(what, spec, state)
     if what == "heads":
         return int(stack["layers"][min(state.get("layer", 0), len(stack["layers"]) - 1)]["n_heads"])
+    if what in ("query_parts", "key_parts"):
+        return len(spec["texts"][stack[f"{what.removesuffix('_parts')}_text"]].get("parts", ()))
     side = "query_text" if what == "queries" or (what == "tokens" and state.get("direction") != "to") else "key_text"
     return len(spec["texts"][stack[side]]["tokens"])
 

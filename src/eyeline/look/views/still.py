@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -27,6 +28,7 @@ from eyeline.look.views.drawing import (
     by_sign,
     caption_of,
     drawn_quantity,
+    edge_bars,
     head_maps,
     head_number,
     heads_of,
@@ -35,6 +37,8 @@ from eyeline.look.views.drawing import (
     line_set,
     locked_units,
     on_dark,
+    part_colours,
+    part_legend,
     paths,
     png_bytes,
     png_signed,
@@ -110,12 +114,16 @@ def head_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> 
     mean = np.mean([each.weights for each in maps], axis=0) if maps else np.zeros_like(part.weights[0])
     strength = mean / max(float(np.abs(mean).max()), 1e-9) if state.get("rescale") else mean
     rows, columns = window(state.get("zoom", {}), mean.shape)
+    dark = state.get("theme") == "dark"
+    bars = part_colours(view, part, dark=dark)
     return heatmap(
         np.where(np.abs(mean) < state.get("threshold", 0.0), 0, strength)[rows, columns],
         title,
         caption,
         dark=state.get("theme") == "dark",
         labels=(part.queries[rows], part.keys[columns]),
+        key=partial(part_legend, view, part, dark=dark),
+        bars=tuple(colours[where] for colours, where in zip(bars, (rows, columns), strict=True)),
         signed=signed,
         words=words,
     )
@@ -170,13 +178,16 @@ def head_lines(view: ViewData, part: VisiblePart, maps: list[HeadMap], words: tu
             for index, value in enumerate(sums)
             if abs(value) >= state.get("threshold", 0.0)
         ]
+    bars = part_colours(view, part, dark=state.get("theme") == "dark")
+    parts += [edge_bars(bars[0], left + 2, TOP, row * len(part.queries)), edge_bars(bars[1], right - 5, TOP, row * len(part.keys))]
     high = TOP + 16 + row * max(len(part.queries), len(part.keys))
     record = view.spec["stacks"][state.get("stack", 0)]["layers"][state.get("layer", 0)]
     if len(maps) > 1 and (quantity is None or not quantity["signed"]):
         squares, rows = legend([f"H{head_number(record, each.head)}" for each in maps], colours, 16, high - 4, wide - 32)
         parts.append(squares)
         high += rows
-    return svg(wide, high, words[0], "".join(parts), words[1])
+    squares, rows = part_legend(view, part, 16, high - 4, wide - 32, dark=state.get("theme") == "dark")
+    return svg(wide, high + rows, words[0], "".join([*parts, squares]), words[1])
 
 
 def chosen_lines(view: ViewData, part: VisiblePart, maps: list[HeadMap], most: int) -> LineSet:
@@ -195,36 +206,50 @@ def colours_of(maps: list[HeadMap]) -> list[str]:
     return [PAGE.accent if each.head < 0 else head_colour(each.head) for each in maps]
 
 
+#: Draws which part has which colour: x, y and the width that it may take → the drawing, and its height.
+PartKey = Callable[[float, float, float], tuple[str, float]]
+
+
 def heatmap(
-    weights: np.ndarray, title: str, caption: str, *, dark: bool, labels: tuple[list[str], list[str]], words: Words, signed: bool = False
-) -> str:
-    """weights: [query, key], as a picture with a pixel for each, or for the largest of a block; a short text with its tokens beside it."""
+    weights: np.ndarray, title: str, caption: str, *, dark: bool, labels: tuple[list[str], list[str]], words: Words, signed: bool = False,
+    bars: tuple[list[str], ...] = ([], []), key: PartKey | None = None,
+) -> str:  # fmt: skip
+    """weights: [query, key], as a picture with a pixel for each, or for the largest of a block; a short text with its tokens beside it.
+
+    bars: the colour of the part of each query and of each key, along the edges; key: what they mean"""
     queries, keys = labels
     if max(len(queries), len(keys)) <= LABELLED:
-        return labelled_heatmap(weights, queries, keys, title, caption, dark=dark, signed=signed)
+        return labelled_heatmap(weights, queries, keys, title, caption, dark=dark, signed=signed, bars=bars, key=key)
     small = pooled_signed(weights, MAP_SIDE) if signed else pooled(weights, MAP_SIDE)
     side = min(MAP_SIDE, max(256, max(small.shape)))
     picture = image(
         small, 16, TOP, side * small.shape[1] / max(small.shape), side * small.shape[0] / max(small.shape), dark=dark, signed=signed
     )
+    across, down = (side * length / max(small.shape) for length in reversed(small.shape))
+    picture += edge_bars(bars[0], 12, TOP, down) + edge_bars(bars[1], 16, TOP - 4, across, across=True)
     more = words(f"figure.still.{'signed' if signed else 'lighter' if dark else 'darker'}")
     notes = f'<text x="16" y="{TOP + side + 16}" fill="{PAGE.muted}">{more}</text>'
-    return svg(side + 32, TOP + side + 28, title, picture + notes, caption)
+    squares, rows = key(16, TOP + side + 24, side) if key else ("", 0)
+    return svg(side + 32, TOP + side + 28 + rows, title, picture + notes + squares, caption)
 
 
 def labelled_heatmap(
-    weights: np.ndarray, queries: list[str], keys: list[str], title: str, caption: str, *, dark: bool, signed: bool = False
-) -> str:
+    weights: np.ndarray, queries: list[str], keys: list[str], title: str, caption: str, *, dark: bool, signed: bool = False,
+    bars: tuple[list[str], ...] = ([], []), key: PartKey | None = None,
+) -> str:  # fmt: skip
     """A heatmap with the queries at its left and the keys, turned, above it."""
     left, above = 22 + max(map(width, queries)), TOP + 8 + max(map(width, keys))
     parts = [image(weights, left, above, ROW * len(keys), ROW * len(queries), dark=dark, signed=signed)]
+    parts += [edge_bars(bars[0], left - 4, above, ROW * len(queries)), edge_bars(bars[1], left, above - 4, ROW * len(keys), across=True)]
     for row, token in enumerate(queries):
         y = above + 12 + row * ROW
         parts.append(f'<text x="{left - 6:.0f}" y="{y:.0f}" text-anchor="end" font-family="monospace">{escape(printable(token))}</text>')
     for column, token in enumerate(keys):
         x, y = round(left + 12 + column * ROW), round(above - 6)
         parts.append(f'<text x="{x}" y="{y}" transform="rotate(-90 {x} {y})" font-family="monospace">{escape(printable(token))}</text>')
-    return svg(left + ROW * len(keys) + 16, above + ROW * len(queries) + 12, title, "".join(parts), caption)
+    wide, high = left + ROW * len(keys) + 16, above + ROW * len(queries) + 12
+    squares, rows = key(16, high - 4, wide - 32) if key else ("", 0)
+    return svg(wide, high + rows, title, "".join([*parts, squares]), caption)
 
 
 # ---- Model views: a thumbnail for each layer and head, in the colours that the page gives them
@@ -274,11 +299,16 @@ def model_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) ->
             colour = thumbnail_colour(view, index, head, dark=dark)
             x = 46 + at * step
             parts.append(f'<rect x="{x - 0.5}" y="{y - 0.5}" width="{size + 1}" height="{size + 1}" fill="none" stroke="{PAGE.hairline}"/>')
+            bars = part_colours(view, part, dark=dark)
+            parts.append(edge_bars(bars[0], x - 4, y, size))
+            parts.append(edge_bars(bars[1], x + size + 1, y, size) if as_lines else edge_bars(bars[1], x, y - 4, size, across=True))
             draw = bundle if as_lines else tile
             parts.append(draw(part.weights[head], state, [PAGE.negative, PAGE.positive] if signed else [colour], (x, y, size), dark=dark))
     counts = f"{words.count('layers', len(rows))} · {words.count(f'{unit}s', count)}"
     title = f"{quantity_title(quantity, words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {counts}"
-    return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), caption)
+    high, wide = TOP + 24 + len(rows) * step, 60 + len(columns) * step
+    squares, more = part_legend(view, part, 16, high - 4, wide - 32, dark=dark) if rows else ("", 0)
+    return svg(wide, high + more, title, "".join([*parts, squares]), caption)
 
 
 def thumbnail_colour(view: ViewData, row: int, head: int, *, dark: bool) -> str:
@@ -340,6 +370,7 @@ class QueryDetail:
     masked          keys that the query may not look at
     contributions   attention x value; None where values were not kept
     output          their sum
+    colours, key    of the part of each key, and what they mean; empty where parts are not drawn
     """
 
     query: str
@@ -354,6 +385,8 @@ class QueryDetail:
     contributions: np.ndarray | None
     output: np.ndarray | None
     left_out: int
+    colours: list[str]
+    key: PartKey
 
 
 def neuron_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> str:
@@ -386,6 +419,8 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
     above = np.flatnonzero(amounts >= view.state.get("threshold", 0.0))
     chosen = np.sort(above[np.argsort(-amounts[above], kind="stable")[:MOST_KEYS]])
     columns = [part.columns[index] for index in chosen]
+    dark = view.state.get("theme") == "dark"
+    colours = part_colours(view, part, dark=dark)[1]
     queries, keys = (view.arrays[layer[what]].decode() for what in ("queries", "keys"))  # [head, token, dim]
     vector = queries[head, part.rows[row]]
     kept = keys[head * len(keys) // len(queries)][columns]
@@ -402,6 +437,7 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
     return QueryDetail(
         part.queries[row], vector, [part.keys[index] for index in chosen], kept, kept @ vector * layer["scale"], weights[chosen] * unit,
         method, bias, mask == 0, contributions, output, len(above) - len(chosen),
+        [colours[index] for index in chosen] if colours else [], partial(part_legend, view, part, dark=dark),
     )  # fmt: skip
 
 
@@ -437,6 +473,8 @@ def query_picture(step: QueryDetail, title: str, why_no_values: str, scale: floa
     for row, text in enumerate(step.tokens):
         y, masked = top + FIRST_KEY + row * ROW, bool(step.masked[row])
         cells = [token_text(left, y + 12, text)]
+        if step.colours:
+            cells.append(edge_bars(step.colours[row : row + 1], 4, y, ROW))
         cells.append(vector_strip(step.keys[row], most["key"], xs["key"], y, dark=dark))
         cells.append(vector_strip(products[row], most["product"], xs["product"], y, dark=dark))
         cells.append(quiet_text(xs["score"] + NUMBER, y + 12, written_number(step.scores[row]), end=True))
@@ -455,7 +493,8 @@ def query_picture(step: QueryDetail, title: str, why_no_values: str, scale: floa
         why = words(f"view.values_{why_no_values}")
         body.append(quiet_text(16, high + 10, why))
         high, right = high + 20, max(right, 16 + width(why))
-    return svg(right + 16, high, title, "".join(body), caption)
+    squares, rows = step.key(16, high - 4, right - 16)
+    return svg(right + 16, high + rows, title, "".join([*body, squares]), caption)
 
 
 def written_number(value: float) -> str:

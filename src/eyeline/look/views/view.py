@@ -250,7 +250,8 @@ def named_mask(mask: np.ndarray | None, prefix: str, arrays: dict[str, Encoded])
 
 def text_record(text: TokenizedText) -> dict[str, Any]:
     """A text as the spec describes it."""
-    return {name: list(getattr(text, name)) for name in ("tokens", "special", "segments", "words", "word_texts")}
+    names = ("tokens", "special", "segments", "words", "word_texts", *(("parts", "part_of") if text.parts else ()))
+    return {name: list(getattr(text, name)) for name in names}
 
 
 def look_of_stack(stack: Stack, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> StrongestLook:
