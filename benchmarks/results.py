@@ -4,6 +4,7 @@
     python -m benchmarks.results --list            what that is, how long each takes, and what it needs
     python -m benchmarks.results capture syntax    these alone
     python -m benchmarks.results --at-most 10      those of at most ten minutes
+    python -m benchmarks.results --tables          the tables again, from the JSON that is there
 
 Run it on a machine that does nothing else. Each result names the commit, the day and the machine it was measured with.
 """
@@ -12,16 +13,22 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import shlex
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from benchmarks import written_tables
-from benchmarks.output import DATA, ROOT
+from benchmarks.cost import as_tables as of_costs
+from benchmarks.output import DATA, ROOT, made_line, put_section
+from benchmarks.pages import as_tables as of_pages
+from benchmarks.peers import as_tables as of_peers
 
+HERE = ROOT / "benchmarks"
 OUT = ROOT / "out" / "results"
 
 
@@ -30,6 +37,7 @@ class Result:
     """One section, and the command that measures it again.
 
     command   what follows `python -m`; {data}: the folder of corpora, {out}: a folder for what is not kept
+    file      the JSON that it writes, in benchmarks/; table: its table, as Markdown. Others write their section themselves
     inputs    files of the folder of corpora
     minutes   a rough guess, for two quiet cores
     needs     "" (a processor), "gpu", "bertviz" (its environment, named by --bertviz and --libraries), "browser" or "nginx"
@@ -41,30 +49,41 @@ class Result:
     minutes: float
     inputs: tuple[str, ...] = ()
     needs: str = ""
+    file: str = ""
+    table: Callable[[dict[str, Any]], str] | None = None
 
 
-RESULTS, BENCHMARKS = "docs/results.md", "benchmarks/README.md"
+RESULTS, BENCHMARKS, SCALE = "docs/results.md", "benchmarks/README.md", "docs/how-to/scale.md"
 WIKITEXT = "wikitext2-test.txt.gz"
 TREEBANKS = ("en_ewt-dev.conllu.gz", "en_ewt-train.conllu.gz", "ja_gsd-dev.conllu.gz", "ko_gsd-dev.conllu.gz")
 EVERY = (
-    Result("capture", BENCHMARKS, "benchmarks.cost.capture -o benchmarks/cost/capture.json", 6),
-    Result("corpus", BENCHMARKS, "benchmarks.cost.corpus -o benchmarks/cost/corpus.json", 4),
-    Result("grammar", BENCHMARKS, "benchmarks.cost.grammar --repeats 6 -o benchmarks/cost/grammar.json", 3, ("en_ewt-dev.conllu.gz",)),
-    Result("probe", BENCHMARKS, "benchmarks.cost.probe -o benchmarks/cost/probe.json", 2),
-    Result("space", BENCHMARKS, "benchmarks.cost.space --model e5-small -o benchmarks/cost/space.json", 2),
-    Result("causes", BENCHMARKS, "benchmarks.cost.causes --repeats 1 -o benchmarks/cost/causes.json", 12),
-    Result("peers_causes", BENCHMARKS, "benchmarks.peers.causes -o benchmarks/peers/causes.json", 5),
-    Result("start", BENCHMARKS, "benchmarks.cost.start -o benchmarks/cost/start.json", 1),
-    Result("engines", "docs/how-to/scale.md", "benchmarks.cost.engines -o benchmarks/cost/engines.json", 5),
-    Result("switched_off", BENCHMARKS, "benchmarks.cost.switched_off -o benchmarks/cost/switched_off.json", 2, needs="browser"),
-    Result("app", BENCHMARKS, "benchmarks.pages.app -o benchmarks/pages/app.json", 4, needs="browser"),
-    Result("two_apps", BENCHMARKS, "benchmarks.pages.app --apps 2 -o benchmarks/pages/two_apps.json", 2, needs="nginx"),
-    Result("clicks", BENCHMARKS, "benchmarks.pages.clicks -o benchmarks/pages/clicks.json", 3, needs="browser"),
-    Result("opening", BENCHMARKS, "benchmarks.pages.opening -o benchmarks/pages/opening.json", 2, needs="browser"),
-    Result("gallery", BENCHMARKS, "benchmarks.pages.gallery -o benchmarks/pages/gallery.json", 2, needs="browser"),
-    Result("space_view", BENCHMARKS, "benchmarks.pages.space_view -o benchmarks/pages/space_view.json", 3, needs="browser"),
-    Result("views", BENCHMARKS, "benchmarks.pages.views {bertviz} -o benchmarks/pages/views.json", 12, needs="bertviz"),
-    Result("gpu", RESULTS, "benchmarks.cost.gpu -o benchmarks/cost/gpu.json", 5, needs="gpu"),
+    Result("capture", BENCHMARKS, "benchmarks.cost.capture", 6, file="cost/capture.json", table=of_costs.capture),
+    Result("corpus", BENCHMARKS, "benchmarks.cost.corpus", 4, file="cost/corpus.json", table=of_costs.corpus),
+    Result(
+        "grammar", BENCHMARKS, "benchmarks.cost.grammar --repeats 6", 3, ("en_ewt-dev.conllu.gz",),
+        file="cost/grammar.json", table=of_costs.grammar,
+    ),
+    Result("probe", BENCHMARKS, "benchmarks.cost.probe", 2, file="cost/probe.json", table=of_costs.probe),
+    Result("space", BENCHMARKS, "benchmarks.cost.space --model e5-small", 2, file="cost/space.json", table=of_costs.space),
+    Result("causes", BENCHMARKS, "benchmarks.cost.causes --repeats 1", 12, file="cost/causes.json", table=of_costs.causes),
+    Result("peers_causes", BENCHMARKS, "benchmarks.peers.causes", 5, file="peers/causes.json", table=of_peers.causes),
+    Result("start", BENCHMARKS, "benchmarks.cost.start", 1, file="cost/start.json", table=of_costs.start),
+    Result("engines", SCALE, "benchmarks.cost.engines", 5, file="cost/engines.json", table=of_costs.engines),
+    Result(
+        "switched_off", BENCHMARKS, "benchmarks.cost.switched_off", 2, needs="browser",
+        file="cost/switched_off.json", table=of_costs.switched_off,
+    ),
+    Result("app", BENCHMARKS, "benchmarks.pages.app", 4, needs="browser", file="pages/app.json", table=of_pages.app),
+    Result("two_apps", BENCHMARKS, "benchmarks.pages.app --apps 2", 2, needs="nginx", file="pages/two_apps.json", table=of_pages.two_apps),
+    Result("clicks", BENCHMARKS, "benchmarks.pages.clicks", 3, needs="browser", file="pages/clicks.json", table=of_pages.clicks),
+    Result("opening", BENCHMARKS, "benchmarks.pages.opening", 2, needs="browser", file="pages/opening.json", table=of_pages.opening),
+    Result("gallery", BENCHMARKS, "benchmarks.pages.gallery", 2, needs="browser", file="pages/gallery.json", table=of_pages.gallery),
+    Result(
+        "space_view", BENCHMARKS, "benchmarks.pages.space_view", 3, needs="browser",
+        file="pages/space_view.json", table=of_pages.space_view,
+    ),
+    Result("views", BENCHMARKS, "benchmarks.pages.views {bertviz}", 12, needs="bertviz", file="pages/views.json", table=of_pages.views),
+    Result("gpu", BENCHMARKS, "benchmarks.cost.gpu", 5, needs="gpu", file="cost/gpu.json", table=of_costs.gpu),
     Result("gpu_section", RESULTS, "benchmarks.cost.gpu --write benchmarks/cost/gpu.json", 0.1),
     Result("section 3", RESULTS, f"benchmarks.tables.corpus --model e5-small --corpus {{data}}/{WIKITEXT} --limit 150", 3, (WIKITEXT,)),
     Result("syntax", RESULTS, "benchmarks.tables.grammar --model e5-small --limit 700", 4, TREEBANKS),
@@ -86,6 +105,25 @@ EVERY = (
     Result("faithfulness", RESULTS, "benchmarks.tables.faithfulness --reviews 60 --next 60 --keep {out}/faithfulness", 45,
            ("en_ewt-test.conllu.gz",)),
 )  # fmt: skip
+
+
+#: The tables of README.md, benchmarks/README.md and docs/how-to/scale.md: a section → its JSON, how it is written, and on which page.
+TABLES = {result.name: (result.file, result.table, result.page) for result in EVERY if result.table is not None}
+TABLES["comparison"] = ("pages/views.json", of_pages.comparison, "README.md")
+
+
+def section_text(name: str) -> str:
+    """The table of a section, and where its numbers come from: no number is typed by hand."""
+    file, table, _ = TABLES[name]
+    data = json.loads((HERE / file).read_text(encoding="utf-8"))
+    return f"{table(data)}\n\n{made_line(data.get('made_with'))}"
+
+
+def write_tables() -> None:
+    """Every table whose JSON is there; one that was never measured keeps what stands."""
+    for name, (file, _, page) in TABLES.items():
+        if (HERE / file).exists():
+            put_section(name, section_text(name), ROOT / page, origin=None)
 
 
 def missing(result: Result, bertviz: str = "") -> str:
@@ -113,17 +151,22 @@ def _has_gpu() -> bool:
 
 
 def command_of(result: Result, bertviz: str = "") -> list[str]:
-    return [sys.executable, "-m", *shlex.split(result.command.format(data=DATA, out=OUT, bertviz=bertviz))]
+    output = ["-o", f"benchmarks/{result.file}"] if result.file else []
+    return [sys.executable, "-m", *shlex.split(result.command.format(data=DATA, out=OUT, bertviz=bertviz)), *output]
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="of results; all without them")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--tables", action="store_true")
     parser.add_argument("--at-most", type=float, metavar="MINUTES")
     parser.add_argument("--bertviz", help="the python of an environment with bertviz 1.4.1")
     parser.add_argument("--libraries", help="a folder with jquery, d3 and requirejs from npm")
     given = parser.parse_args(arguments)
+    if given.tables:
+        write_tables()
+        return 0
     unknown = set(given.names) - {result.name for result in EVERY}
     if unknown:
         parser.error(f"No result is called {', '.join(sorted(unknown))}. Choices: {', '.join(result.name for result in EVERY)}")
@@ -150,7 +193,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"  {'done' if code == 0 else f'failed with {code}, see {log}'} in {time.perf_counter() - start:.0f} s", flush=True)
         failed += [result.name] if code else []
     if not given.list:
-        written_tables.write()
+        write_tables()
     if failed:
         print(f"Failed, so that the old numbers stand: {', '.join(failed)}")
     return 1 if failed else 0
