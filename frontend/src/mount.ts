@@ -199,6 +199,7 @@ class Frame {
         neuron: this.labels.keyboard_help_neuron,
         space: this.labels.keyboard_help_space,
         sentence: this.labels.keyboard_help_sentence,
+        generation: this.labels.keyboard_help_generation,
       }[kind],
     );
     this.shown = kind;

@@ -111,6 +111,13 @@ export interface Summary {
   rows?: number;
   keys_shown?: DrawnKey[];
   spaces?: DrawnSpace[];
+  /** Of a generation: the row that is lit, what its other keys have together, the shares of the parts, the grid of heads. */
+  lit?: DrawnNumber[];
+  rest?: number;
+  written?: number;
+  shares?: number[];
+  grid?: number[][];
+  playing?: boolean;
   /** Σ softmax × value over the keys shown. */
   output?: number[];
   expanded?: { q: number; k: number; product: number }[];

@@ -17,6 +17,7 @@ from .errors import EyelineError as EyelineError
 from .figures import figure as figure
 from .heads import HeadRef as HeadRef
 from .look.generation import Generation as Generation
+from .look.generation import PartEffects as PartEffects
 from .look.generation import heads_that_changed as heads_that_changed
 from .look.interventions import Ablate as Ablate
 from .look.interventions import KnockOut as KnockOut
@@ -24,6 +25,7 @@ from .look.interventions import Patch as Patch
 from .look.interventions import Scale as Scale
 from .look.interventions import ZeroValues as ZeroValues
 from .look.trace import Trace as Trace
+from .look.views.generation import generation_view as generation_view
 from .look.views.head import head_view as head_view
 from .look.views.model import model_view as model_view
 from .look.views.neuron import neuron_view as neuron_view

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 import eyeline as el
+from eyeline.look.answer import Choices
+from eyeline.look.generation import Generation, PartEffects, WrittenAttention
 from eyeline.look.views.view import View
 from tests.reference.softmax import softmax
 
@@ -179,6 +181,49 @@ PAGES: dict[str, Callable[[], View]] = {
     "real-pair": lambda: el.head_view(el.load("minilm").trace("The cat sat on the mat.", "It was tired."), layer=4, heads=[2, 7]),
     "real-neuron": lambda: el.neuron_view(el.load("smollm2").trace(SENTENCE, keep={"weights", "queries", "keys"}), layer=3, query=8),
 }
+
+
+def generation(
+    n_prompt: int = 14, n: int = 6, *, layers: int = 3, heads: int = 2, rows: bool = True, effects: bool = False, strange: bool = False
+) -> View:
+    """The view of a made-up generation: a system message, a document, a question, and what was written."""
+    return el.generation_view(made_generation(n_prompt, n, layers=layers, heads=heads, rows=rows, effects=effects, strange=strange))
+
+
+def made_generation(
+    n_prompt: int = 14, n: int = 6, *, layers: int = 3, heads: int = 2, rows: bool = True, effects: bool = False, strange: bool = False
+) -> Generation:
+    """Weights at random, so that shares, mean rows and whole rows belong together."""
+    random = np.random.default_rng(3)
+    total = n_prompt + n
+    tokens = [f"▁t{i}" for i in range(total)]
+    if strange:
+        tokens[2:5] = ["</script>", "▁", "\u202e"]
+    cuts = [1, 3, n_prompt - 4, n_prompt - 1, n_prompt]
+    names = ("first position", "system", "document", "question", "template", "written")
+    part_of = tuple(int(np.searchsorted(cuts, position, side="right")) for position in range(total))
+    text = el.traces.TokenizedText.from_tokens(tokens).with_parts(names, part_of)
+    weights = random.random((layers, heads, n, total)) ** 6
+    for t in range(n):
+        weights[:, :, t, n_prompt + t :] = 0  # a token does not see itself or what follows
+    weights = (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
+    membership = (np.array(part_of)[:, None] == np.arange(len(names))).astype(np.float32)
+    every = tuple(range(heads))
+    stack = WrittenAttention(
+        name="decoder",
+        keys=text,
+        layers=tuple(range(layers)),
+        shares_by_layer=tuple(weights @ membership),
+        mean_by_layer=tuple(weights.mean(1)),
+        heads_by_layer=tuple(every if rows else () for _ in range(layers)),
+        rows_by_layer=tuple(each if rows else each[:0] for each in weights),
+    )
+    choices = tuple(Choices(n_prompt + t - 1, (tokens[n_prompt + t], "other"), (t, t + 1), (0.6, 0.2)) for t in range(n))
+    made = Generation("made-up", text, n_prompt, " ".join(tokens[n_prompt:]), np.full(n, 0.6), choices, {"decoder": stack})
+    if not effects:
+        return made
+    taken = -random.random((n, 2))
+    return made.with_effects(PartEffects(("system", "document"), taken, np.full((n, 2), np.nan)))
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ KINDS = {
     "model": lambda: made_up.view("model", 18, layers=2, heads=4, strange=True),
     "neuron": lambda: made_up.neurons(12),
     "sentence": lambda: made_up.sentence(18, strange=True),
+    "generation": lambda: made_up.generation(strange=True),
     "space": lambda: made_up_space.view([18, 18], strange=True),
     "space opened": lambda: made_up_space.view([18, 18], strange=True, state={"opened": True, "text": 0}),
 }

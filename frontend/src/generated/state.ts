@@ -27,7 +27,7 @@ export interface State {
   hide_special: boolean;
   /** Leave out, as a key, the token that the layer's heads together attend to most. */
   hide_sink: boolean;
-  /** The arcs to a token that gets half or more of the attention shown are left out; its share is said. */
+  /** A token that gets half or more of the attention shown (of what was written: the first position) is left out; its share is said. */
   mute_sinks: boolean;
   /** Rows sum to 1 again over the keys that are left. */
   renormalise: boolean;
@@ -79,6 +79,12 @@ export interface State {
   tool: "move" | "lasso";
   /** Three dimensions: angles in radians. */
   turn: { yaw: number; pitch: number };
+  /** Whose row is shown: the mean of all heads, of the layer, or one head. */
+  shown: "mean" | "layer" | "head";
+  /** The written token whose row is shown. */
+  written: number;
+  /** The part whose share colours the grid of heads; null: the one of the prompt that gets most. */
+  part: number | null;
 }
 
 export const CHOICES: { [K in keyof State]?: readonly State[K][] } = {
@@ -92,9 +98,10 @@ export const CHOICES: { [K in keyof State]?: readonly State[K][] } = {
   colour_points: ["kind", "position", "position5", "token", "tag", "text", "norm"],
   links: ["chosen", "best", "top", "none"],
   tool: ["move", "lasso"],
+  shown: ["mean", "layer", "head"],
 };
 
-export const NULLABLE: readonly (keyof State)[] = ["query_part", "key_part", "expanded", "point", "text"];
+export const NULLABLE: readonly (keyof State)[] = ["query_part", "key_part", "expanded", "point", "text", "part"];
 
 /** The lowest and the highest value of each number. */
 export const BOUNDS = {
@@ -145,4 +152,7 @@ export const defaultValues = (): Omit<State, "heads" | "rows" | "columns"> => ({
   pairs: "",
   tool: "move",
   turn: { yaw: 0.6, pitch: 0.35 },
+  shown: "mean",
+  written: 0,
+  part: null,
 });

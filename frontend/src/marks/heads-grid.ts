@@ -31,7 +31,7 @@ export function cellColour(grid: HeadGrid, value: number | null, largest: number
   if (grid.scale === "role") return grid.names?.[value]?.[theme.dark ? "dark" : "light"] ?? theme.hairline;
   if (grid.scale === "signed") return format(mix(parse(theme.faint), signedColour(Math.sign(t), theme.dark), Math.abs(t) ** 0.65));
   if (grid.scale === "nats") return layerShade(Math.abs(t), theme.dark);
-  return format(mix(parse(theme.faint), parse(theme.accent), Math.sqrt(Math.abs(t))));
+  return format(mix(parse(theme.faint), parse(grid.colour ?? theme.accent), Math.sqrt(Math.abs(t))));
 }
 
 /** The colour of lines in a thumbnail: small values are grey, so that each line can be seen on the ground. */

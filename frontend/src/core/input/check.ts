@@ -2,7 +2,7 @@
 
 import type { Spec } from "./contract";
 
-const KINDS = ["head", "model", "neuron", "space", "sentence"];
+const KINDS = ["head", "model", "neuron", "space", "sentence", "generation"];
 
 /** What is wrong with a spec, or null. */
 export function problem(spec: Spec): string | null {
@@ -19,6 +19,7 @@ export function problem(spec: Spec): string | null {
         if (text[name].length !== n) return `${n} tokens, but ${text[name].length} ${name}.`;
     }
   }
+  if (spec.kind === "generation" && !spec.generation?.parts?.length) return "This view has no generation in it.";
   return spec.kind === "space" ? spaceProblem(spec) : null;
 }
 

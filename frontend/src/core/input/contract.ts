@@ -55,7 +55,7 @@ export interface StackSpec {
   why_no_values?: "not_kept" | "not_given";
 }
 
-export type Kind = "head" | "model" | "neuron" | "space" | "sentence";
+export type Kind = "head" | "model" | "neuron" | "space" | "sentence" | "generation";
 
 export type Facts = Record<string, number | null>;
 
@@ -117,6 +117,8 @@ export interface HeadGrid {
   largest?: number;
   decimals?: number;
   unit?: string;
+  /** Of shares: the colour of the largest; absent: the accent. */
+  colour?: string;
   names?: { name: string; light: string; dark: string }[];
 }
 
@@ -140,7 +142,27 @@ export interface Spec {
   grids?: HeadGrid[];
   /** Kind "space" only: one space, or two to be compared. */
   spaces?: SpaceSpec[];
+  /** Kind "generation" only: what was written, and where it looked. */
+  generation?: GenerationSpec;
   state?: Partial<State>;
+}
+
+/** What a model wrote. Names of arrays stand in `shares` (one a layer) and in `rows`. */
+export interface GenerationSpec {
+  n_prompt: number;
+  keys: number; // index into texts: what is looked at
+  parts: string[];
+  part_of: number[]; // of each key
+  shown_parts: string[]; // their names as a reader sees them
+  colours: [string, string][]; // of each part, on a light and on a dark page
+  part: number; // the part that colours the grid of heads unless the state names one
+  probabilities: number[]; // of each written token
+  alternatives: [string, number][][];
+  shares: string[]; // [head, written, part]
+  /** layer and head as indices; null: the mean. Arrays NAME.keys and NAME.weights [written, 64], NAME.rest [written]. */
+  rows: { layer: number | null; head: number | null; arrays: string }[];
+  /** Change of log-probability [written, part] without each part. */
+  effects?: { parts: string[]; removed?: (number | null)[][]; cut?: (number | null)[][] };
 }
 
 export type { State } from "../../generated/state";

@@ -9,7 +9,7 @@ import { fitSpace } from "./space-state";
 export const LINES_UP_TO = 256;
 
 /** Views that show one head at a time. */
-const single = (spec: Spec): boolean => ["neuron", "space", "sentence"].includes(spec.kind);
+const single = (spec: Spec): boolean => ["neuron", "space", "sentence", "generation"].includes(spec.kind);
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
@@ -71,6 +71,8 @@ function repaired(spec: Spec, state: State, base: State, given: Partial<State>):
     query: spec.kind === "neuron" ? allowedQuery(spec, state, query) : query,
     query_part: within([given.query_part], spec.texts[stack.query_text].parts?.length ?? 0)[0] ?? null,
     key_part: within([given.key_part], spec.texts[stack.key_text].parts?.length ?? 0)[0] ?? null,
+    written: Math.round(clamp(given.written, 0, (spec.generation?.probabilities.length ?? 1) - 1, 0)),
+    part: typeof given.part === "number" && given.part >= 0 && given.part < (spec.generation?.parts.length ?? 0) ? given.part : null,
     expanded: typeof given.expanded === "number" && given.expanded >= 0 && given.expanded < nKey ? given.expanded : null,
     rows: given.rows === undefined ? base.rows : within(given.rows, base.rows.length),
     columns: given.columns === undefined ? base.columns : within(given.columns, base.columns.length),

@@ -5,7 +5,7 @@ import type { Kind, Spec, State } from "../input/contract";
 import type { Labels } from "./labels";
 
 export function captionOf(spec: Spec, state: State, kind: Kind, labels: Labels): string {
-  if (kind === "space") return "";
+  if (kind === "space" || kind === "generation") return "";
   const parts: string[] = [];
   const between = kind !== "neuron"; // a neuron view has neither words nor a direction
   const { rows, cols } = axes(spec, between ? state : { ...state, level: "token" }, null);

@@ -105,6 +105,16 @@ class SentenceViewOptions(TypedDict, total=False):
     theme: Literal["system", "light", "dark"]
 
 
+class GenerationViewOptions(TypedDict, total=False):
+    """Options of `generation_view`."""
+
+    mute_sinks: bool
+    theme: Literal["system", "light", "dark"]
+    shown: Literal["mean", "layer", "head"]
+    written: int
+    part: int | None
+
+
 class SpaceViewOptions(TypedDict, total=False):
     """Options of `space_view`."""
 
@@ -142,3 +152,6 @@ class StateOptions(ModelViewOptions, total=False):
     pairs: PairsGiven
     tool: Literal["move", "lasso"]
     turn: Turn
+    shown: Literal["mean", "layer", "head"]
+    written: int
+    part: int | None

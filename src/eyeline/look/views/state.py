@@ -122,6 +122,9 @@ def counted(what: str, spec: Mapping[str, Any], state: Mapping[str, Any]) -> int
         return len(spec["stacks"])
     if what == "quantities":
         return len(spec.get("quantities", (None,)))
+    if what in ("written", "parts"):
+        generation = spec.get("generation", {"probabilities": (), "parts": ()})
+        return len(generation["probabilities" if what == "written" else "parts"])
     stack = spec["stacks"][state.get("stack", 0)]
     if what == "layers":
         return len(stack["layers"])

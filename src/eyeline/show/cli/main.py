@@ -17,6 +17,7 @@ from eyeline.show.cli.compare import compare
 from eyeline.show.cli.coreference import coreference
 from eyeline.show.cli.corpus import analyse, merge, sample_text
 from eyeline.show.cli.gallery import gallery
+from eyeline.show.cli.generate import generate, replay
 from eyeline.show.cli.grammar import sample_treebank, syntax
 from eyeline.show.cli.models import app as models_commands
 from eyeline.show.cli.options import with_options
@@ -40,6 +41,7 @@ app = typer.Typer(
 #: The commands in the groups of `eyeline --help`.
 GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "One text": (view, attribute, trace),
+    "What it looked at while it wrote": (generate, replay),
     "A corpus": (analyse, merge, space, compare, gallery),
     "Causes": (causes, circuit, faithfulness),
     "Grammar and coreference": (syntax, coreference, probe, parse, paper),
