@@ -1,6 +1,7 @@
 // The few kinds of control there are. Each is an element and a way to make it agree with the state.
 
 import type { State } from "../core/input/contract";
+import type { Labels } from "../core/words/labels";
 import { el, on } from "./dom";
 
 export interface Control {
@@ -164,25 +165,28 @@ export function numbers(
   };
 }
 
-/** `nothing` is shown beside the field while the typed text has no match. */
+/** A field for a token to find; it says so while the typed text has no match. */
 export function search(
-  name: string,
-  title: string,
-  nothing: string,
-  value: (state: State) => string,
-  choose: (value: string) => void,
-  step: (by: 1 | -1) => void,
+  { labels, set, find }: { labels: Labels; set(patch: Partial<State>): void; find(by: 1 | -1): void },
   isMatch: (state: State) => boolean,
 ): Control {
-  const input = el("input", { type: "search", name, placeholder: title, "aria-label": title, spellcheck: "false", autocomplete: "off" });
-  on(input, "input", () => choose(input.value));
-  on(input, "keydown", (event) => event.key === "Enter" && !event.isComposing && step(event.shiftKey ? -1 : 1));
+  const title = labels.find;
+  const input = el("input", {
+    type: "search",
+    name: "find",
+    placeholder: title,
+    "aria-label": title,
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  on(input, "input", () => set({ find: input.value }));
+  on(input, "keydown", (event) => event.key === "Enter" && !event.isComposing && find(event.shiftKey ? -1 : 1));
   const status = el("span", { class: "no-match", role: "status" });
   return {
     element: el("span", { class: "search" }, input, status),
     sync(state) {
-      if (input.value !== value(state)) input.value = value(state);
-      status.textContent = value(state).trim() === "" || isMatch(state) ? "" : nothing;
+      if (input.value !== state.find) input.value = state.find;
+      status.textContent = state.find.trim() === "" || isMatch(state) ? "" : labels.no_match;
     },
   };
 }

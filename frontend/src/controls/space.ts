@@ -5,7 +5,7 @@ import { unmatched } from "../core/reading/space";
 import { counts, wordPairs } from "../core/state/space-state";
 import { search, segmented, select, stepper, type Control } from "./controls";
 import { el, on } from "./dom";
-import { backButton, headStepper, layerStepper, stackMenu, type Toolbar, type ToolbarHost } from "./toolbar";
+import { backButton, headStepper, layerStepper, stackMenu, toolbarOf, type Toolbar, type ToolbarHost } from "./toolbar";
 
 /** Shown only while a head is opened, or only while none is. */
 function only(control: Control, when: (state: State) => boolean): Control {
@@ -25,7 +25,7 @@ const isSheet = (state: State): boolean => !state.opened && state.rows.length ==
 const STEP_MS = 900;
 
 export function spaceToolbar(host: ToolbarHost): Toolbar {
-  const { spec, labels, set, find } = host;
+  const { spec, labels } = host;
   const bar: Control[] = [only(backButton(host), opened)];
   if (spec.stacks.length > 1) bar.push(stackMenu(host));
   bar.push(
@@ -42,28 +42,11 @@ export function spaceToolbar(host: ToolbarHost): Toolbar {
     only(tools(host), opened),
   );
   bar.push(
-    search(
-      "find",
-      labels.find,
-      labels.no_match,
-      (s) => s.find,
-      (value) => set({ find: value }),
-      find,
-      (s) => isMatch(host, s),
-    ),
-  );
-  bar.push(
+    search(host, (s) => isMatch(host, s)),
     only(pairs(host), (s) => s.opened || isSheet(s)),
     lasso(host),
   );
-  return {
-    element: el(
-      "div",
-      { class: "controls", role: "toolbar", "aria-label": labels.reading },
-      el("div", { class: "bar" }, ...bar.map((c) => c.element)),
-    ),
-    sync: (state) => bar.forEach((control) => control.sync(state)),
-  };
+  return toolbarOf(labels, bar);
 }
 
 function isMatch({ spec }: ToolbarHost, state: State): boolean {

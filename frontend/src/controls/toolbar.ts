@@ -66,19 +66,14 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
   if (host.spec.stacks.some((_, i) => isPair(host.spec, i))) bar.push(pairMenu(host));
   if (host.spec.stacks.some((_, i) => hasParts(host.spec, i))) bar.push(partsMenu(host));
   bar.push(readingMenu(host, kind));
-  bar.push(
-    search(
-      "find",
-      labels.find,
-      labels.no_match,
-      (s) => s.find,
-      (find) => set({ find }),
-      host.find,
-      (s) => isMatch(host.spec, s, kind),
-    ),
-  );
+  bar.push(search(host, (s) => isMatch(host.spec, s, kind)));
   if (kind === "head") bar.push(lineZoom(host));
   const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set, host.switchOff)] : [];
+  return toolbarOf(labels, bar, rows);
+}
+
+/** A bar of controls, and rows of further ones below it. */
+export function toolbarOf(labels: Labels, bar: Control[], rows: Control[] = []): Toolbar {
   return {
     element: el(
       "div",

@@ -31,7 +31,7 @@ from eyeline.measure.runs.progress import ReportProgress, ReportStep, Steps
 from eyeline.measure.runs.run import Run
 from eyeline.measure.runs.table import Table
 from eyeline.models.model import Model
-from eyeline.models.objective import answer_objective_of
+from eyeline.models.objective import has_answer_objective
 from eyeline.text.corpora.sample import sample_text
 from eyeline.text.corpora.sample_treebank import sample_treebank, write_sample
 
@@ -75,7 +75,7 @@ def measure_heads(
         raise ModelError(f"{model.name} has {len(model.layout.stacks)} kinds of attention.", "The gallery shows models with one.")
     paragraphs, bank = sample_text().split("\n\n"), sample_treebank(sentences, seed)
     steps = Steps(progress, 5)
-    effects = [HeadEffects()] if _answers(model) else []
+    effects = [HeadEffects()] if has_answer_objective(model) else []
     scores = [HeadScores()] if model.layout.stacks == (DECODER,) else []
     statistics = [AverageAttention(), Entropy(), PositionAlone(), HeadDistances(), *scores, *effects]
     corpus = analyse(model, paragraphs, statistics, limit=texts, seed=seed, progress=steps.nested("statistics"))
@@ -126,15 +126,6 @@ def _are_words(trace: Trace) -> list[bool]:
     """Whether each token has a letter or a digit, and was not added by the tokeniser."""
     pairs = zip(trace.text.tokens, trace.text.special, strict=True)
     return [not special and any(character.isalnum() for character in token) for token, special in pairs]
-
-
-def _answers(model: Model) -> bool:
-    """Whether the model has an answer whose loss can be measured."""
-    try:
-        answer_objective_of(model)
-    except ModelError:
-        return False
-    return True
 
 
 # ---- Models without answers: how far the vector of a text turns when a head is switched off

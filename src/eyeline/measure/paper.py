@@ -23,7 +23,7 @@ from eyeline.measure.probes.run import probe
 from eyeline.measure.runs.progress import ReportProgress, Steps
 from eyeline.measure.runs.run import Run, kinds_in, open_run, writing_run
 from eyeline.models.model import Model
-from eyeline.models.objective import answer_objective_of
+from eyeline.models.objective import has_answer_objective
 from eyeline.text.corpora.read import read_corpus
 from eyeline.text.corpora.sample import write_text
 from eyeline.text.corpora.sample_treebank import sample_treebank, write_sample
@@ -154,7 +154,7 @@ def _measures(
         if text is None:
             text = str(folder / "sample.txt")
             write_text(text)
-        names = ["average_attention", "distances", *(["importance"] if _answers(model) else [])]
+        names = ["average_attention", "distances", *(["importance"] if has_answer_objective(model) else [])]
         statistics = [*statistics_named(names), Entropy(smoothing=ENTROPY_SMOOTHING)]
         return analyse(
             model, read_corpus(text), statistics, limit=amounts.segments, pairs=True, seed=seed, folder=folder, resume=resume,
@@ -189,15 +189,6 @@ ENTROPY_SMOOTHING: Final = 0.0001
 
 def _treebank(sources: Sources, amounts: Amounts, seed: int) -> Treebank:
     return sample_treebank(amounts.sentences, seed) if sources.treebank is None else read_treebank(sources.treebank)
-
-
-def _answers(model: Model) -> bool:
-    """Whether the model has a loss of its own, which figure 3 differentiates."""
-    try:
-        answer_objective_of(model)
-    except ModelError:
-        return False
-    return True
 
 
 def _check_same_model(part: Run, model: Model, folder: Path) -> None:

@@ -74,6 +74,15 @@ def answer_objective_of(model: Model) -> Objective:
     return objective_of(model)
 
 
+def has_answer_objective(model: Model) -> bool:
+    """Whether `answer_objective_of` gives one: the model has an answer whose loss can be measured."""
+    try:
+        answer_objective_of(model)
+    except ModelError:
+        return False
+    return True
+
+
 def check_one_answer(model: Model) -> None:
     """Refuse a model whose head gives something other than the probability of one token or label for a text."""
     if model.answers is None or model.answers in ONE_ANSWER:

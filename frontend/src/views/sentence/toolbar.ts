@@ -10,17 +10,17 @@ import {
   pairMenu,
   partsMenu,
   stackMenu,
+  toolbarOf,
   type Toolbar,
   type ToolbarHost,
 } from "../../controls/toolbar";
 import { checkbox, search, type Control } from "../../controls/controls";
-import { el } from "../../controls/dom";
 import { readingMenu } from "../../controls/reading-menu";
 import { hasParts, isPair } from "../../core/reading/axes";
 import { quantitiesOf } from "../../core/reading/quantity";
 
 export function sentenceToolbar(host: ToolbarHost): Toolbar {
-  const { spec, labels, set } = host;
+  const { spec, labels } = host;
   const bar: Control[] = [];
   if (spec.stacks.length > 1) bar.push(stackMenu(host));
   if (quantitiesOf(spec).length > 1) bar.push(drawnMenu(host));
@@ -29,25 +29,8 @@ export function sentenceToolbar(host: ToolbarHost): Toolbar {
   if (spec.stacks.some((_, i) => hasParts(spec, i))) bar.push(partsMenu(host));
   const reading = [levelChoice(host), directionChoice(host), muteSinks(host)];
   bar.push(readingMenu(host, "sentence", reading));
-  bar.push(
-    search(
-      "find",
-      labels.find,
-      labels.no_match,
-      (s) => s.find,
-      (find) => set({ find }),
-      host.find,
-      (s) => isMatch(spec, s, "sentence"),
-    ),
-  );
-  return {
-    element: el(
-      "div",
-      { class: "controls", role: "toolbar", "aria-label": labels.reading },
-      el("div", { class: "bar" }, ...bar.map((c) => c.element)),
-    ),
-    sync: (state) => bar.forEach((control) => control.sync(state)),
-  };
+  bar.push(search(host, (s) => isMatch(spec, s, "sentence")));
+  return toolbarOf(labels, bar);
 }
 
 const muteSinks = ({ labels, set }: ToolbarHost): Control =>
