@@ -3,7 +3,7 @@
 import type { ColourPoints, Links, State } from "../core/input/contract";
 import { unmatched } from "../core/reading/space";
 import { counts, wordPairs } from "../core/state/space-state";
-import { search, segmented, select, stepper, type Control } from "./controls";
+import { checkbox, search, segmented, select, stepper, type Control } from "./controls";
 import { el, on } from "./dom";
 import { backButton, headStepper, layerStepper, stackMenu, toolbarOf, type Toolbar, type ToolbarHost } from "./toolbar";
 
@@ -189,14 +189,23 @@ function pairs({ spec, labels, set }: ToolbarHost): Control {
   });
   on(input, "input", () => set({ pairs: input.value }));
   const status = el("span", { class: "no-match", role: "status" });
+  const every = checkbox(
+    "every_pair",
+    labels.every_pair,
+    (s) => s.every_pair,
+    (v) => set({ every_pair: v }),
+    (s) => s.pairs.trim() !== "",
+  );
   return {
     element: el(
       "span",
       { class: "search" },
       el("label", { class: "field pairs" }, el("span", { class: "name" }, labels.pairs), input),
+      every.element,
       status,
     ),
     sync(state) {
+      every.sync(state);
       if (input.value !== state.pairs) input.value = state.pairs;
       const missing = unmatched(spec.texts, wordPairs(state.pairs)).map((pair) => pair.join(" → "));
       status.textContent = missing.length ? `${labels.no_match}: ${missing.join("; ")}` : "";

@@ -202,6 +202,7 @@ export const ENGLISH = {
   tool_lasso: "Lasso",
   pairs: "Pairs in red",
   pairs_example: "word → word",
+  every_pair: "also where another key gets more",
   let_go: "Let go of",
   zoom_all: "All points",
   nearest_key: "Most attended key is the nearest:",

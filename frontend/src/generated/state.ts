@@ -75,6 +75,8 @@ export interface State {
   lasso: number[];
   /** Word pairs drawn in red, such as `"she → Mary; it → cat"` (or `it:cat`). */
   pairs: string;
+  /** Pairs in red also in heads in which the query attends more to another key. */
+  every_pair: boolean;
   /** What dragging does (with the shift key always a lasso). */
   tool: "move" | "lasso";
   /** Three dimensions: angles in radians. */
@@ -150,6 +152,7 @@ export const defaultValues = (): Omit<State, "heads" | "rows" | "columns"> => ({
   text: null,
   lasso: [],
   pairs: "",
+  every_pair: false,
   tool: "move",
   turn: { yaw: 0.6, pitch: 0.35 },
   shown: "mean",

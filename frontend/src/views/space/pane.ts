@@ -261,7 +261,7 @@ export class Pane {
       this.resting = window.setTimeout(() => this.stage.redraw(), 200);
     }
     this.links = links;
-    this.red = pairLinks(this.data, tops, state.pairs, state.text);
+    this.red = pairLinks(this.data, tops, state.pairs, state.text, state.every_pair);
   }
 
   scene = (): Scene | null => this.current;

@@ -10,7 +10,7 @@ import { pixelsOf } from "../../marks/scatter/cloud-pixels";
 import { writeClouds } from "../../marks/scatter/clouds";
 import { cameraOf } from "./camera";
 import { attentionOf, colouring, pointColours } from "./scene/colouring";
-import { bestLinks, linksFor, linksOf, pairLinks, topLinks } from "./scene/links";
+import { bestLinks, linksFor, linksOf, pairLinks, topLinks, visibleRed } from "./scene/links";
 import { context } from "./tips";
 
 const text = (tokens: string[]) => ({
@@ -153,7 +153,7 @@ describe("lines", () => {
     const joined = spec();
     joined.texts[0] = { ...joined.texts[0], words: [null, 0, 0], word_texts: ["thecat"] };
     const d = new SpaceData(joined, joined.spaces![0], 0, arrays);
-    const ends = async (pair: string) => pairLinks(d, await d.tops(0, 0), pair, null).map(({ from, to }) => [from, to]);
+    const ends = async (pair: string) => pairLinks(d, await d.tops(0, 0), pair, null, true).map(({ from, to }) => [from, to]);
     expect(await ends("cat → the")).toEqual([[2, 6]]);
     expect(await ends("2 → 1")).toContainEqual([2, 6]);
     expect(await ends("THECAT:the")).toEqual([
@@ -176,8 +176,18 @@ describe("lines", () => {
       ["it", "cat"],
       ["10:30", "late"],
     ]);
-    expect(pairLinks(d, await d.tops(0, 0), "cat → the; dog → cat", null).map(({ from, to }) => [from, to])).toEqual([[2, 6]]);
-    expect(pairLinks(d, await d.tops(0, 0), "cat → the", 1)).toEqual([]);
+    expect(pairLinks(d, await d.tops(0, 0), "cat → the; dog → cat", null, true).map(({ from, to }) => [from, to])).toEqual([[2, 6]]);
+    expect(pairLinks(d, await d.tops(0, 0), "cat → the", 1, true)).toEqual([]);
+  });
+
+  it("join a pair where its key is the most attended one, unless every pair is asked for", async () => {
+    const d = data();
+    const tops = await d.tops(0, 0);
+    const all = pairLinks(d, tops, "cat → the; dog → cat; the → cat", null, true);
+    const strongest = pairLinks(d, tops, "cat → the; dog → cat; the → cat", null, false);
+    expect(strongest).toEqual(all.filter(({ from, to }) => d.keyPoint(tops.key(from, 0)) === to));
+    expect(all.length).toBeGreaterThan(strongest.length);
+    expect(visibleRed({ from: 0, to: 1, weight: 0.9 }).weight).toBeGreaterThan(5 * visibleRed({ from: 0, to: 1, weight: 0 }).weight);
   });
 });
 

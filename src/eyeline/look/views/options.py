@@ -130,6 +130,7 @@ class SpaceViewOptions(TypedDict, total=False):
     text: int | None
     lasso: Sequence[int] | int
     pairs: PairsGiven
+    every_pair: bool
     tool: Literal["move", "lasso"]
     turn: Turn
 
@@ -150,6 +151,7 @@ class StateOptions(ModelViewOptions, total=False):
     text: int | None
     lasso: Sequence[int] | int
     pairs: PairsGiven
+    every_pair: bool
     tool: Literal["move", "lasso"]
     turn: Turn
     shown: Literal["mean", "layer", "head"]

@@ -188,11 +188,15 @@ def red_rows_by_stack(space: Space, red: PairsGiven) -> dict[str, list[tuple[int
     return rows
 
 
-def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = PICTURE_KINDS, red: PairsGiven = ()) -> list[Path]:
+def save_pictures(
+    space: Space, folder: str | Path, *, formats: Sequence[str] = PICTURE_KINDS, red: PairsGiven = (), every_pair: bool = False
+) -> list[Path]:
     """Write L0-H0.png and so on for every head, and layer-0.png for every layer, with lines and named pairs in red; the paths.
 
-    formats   of png, svg, pdf
-    red       pairs drawn in red: "it → cat", "brown:##bara", ("it", "cat") or a list of these
+    formats     of png, svg, pdf
+    red         pairs drawn in red, in heads in which the key is the query's most attended one: "it → cat", "brown:##bara",
+                ("it", "cat") or a list of these; the line is as wide as the weight
+    every_pair  draw them in every head
     """
     for wrong in (name for name in formats if name not in PICTURE_KINDS):
         raise StorageError(f"Pictures as {wrong!r}.", f"Choices: {', '.join(PICTURE_KINDS)}.")
@@ -215,9 +219,9 @@ def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = 
             sheet.suptitle(f"{space.model} · layer {layer} · {space.project}", fontsize=11)
             for j, head in enumerate(stack.heads):
                 figure = Picture(figsize=(5.2, 5.5), layout="constrained")
-                _draw_head(figure.subplots(), space, stack, i, j, named, f"{space.model} · ")
+                _draw_head(figure.subplots(), space, stack, i, j, named, f"{space.model} · ", every_pair)
                 paths += _write(figure, folder / HeadRef(prefix, layer, head).file_name, formats)
-                _draw_head(sheet.add_subplot(rows, columns, j + 1), space, stack, i, j, named, "")
+                _draw_head(sheet.add_subplot(rows, columns, j + 1), space, stack, i, j, named, "", every_pair)
             paths += _write(sheet, folder / f"{prefix}-layer-{layer}".lstrip("-"), formats)
     return paths
 
@@ -270,8 +274,8 @@ def numbers_apart(before: float, after: float) -> str:
     return f"{first} → {second}"
 
 
-def _draw_head(axes: Axes, space: Space, stack: SpaceStack, i: int, j: int, red: list[tuple[int, int]], before: str) -> None:
-    """Points, a line from each query to its most attended key, and the named pairs with their tokens."""
+def _draw_head(axes: Axes, space: Space, stack: SpaceStack, i: int, j: int, red: list[tuple[int, int]], before: str, every: bool) -> None:
+    """Points, a line from each query to its most attended key, and the named pairs with their tokens; every: also weaker ones."""
     keys = stack.keys[i, j]
     queries = keys if stack.queries is None else stack.queries[i, j]
     if stack.queries is not None:
@@ -282,7 +286,10 @@ def _draw_head(axes: Axes, space: Space, stack: SpaceStack, i: int, j: int, red:
     what = "keys" if stack.queries is not None else "values"
     axes.scatter(keys[:, 0], keys[:, 1], s=9, c=KEY, marker="D", linewidths=0, alpha=0.8, label=what, zorder=2)
     for query, key in red:
-        _arrow(axes, queries[query], keys[key], RED, 1.0, 1.6)
+        of_query = stack.top_keys[i, j, query] == key
+        if not (every or of_query[0]):
+            continue
+        _arrow(axes, queries[query], keys[key], RED, 1.0, 0.4 + 2.4 * float(stack.top_weights[i, j, query][of_query].sum()))
         for point, name in ((queries[query], stack.query_tokens.strings[query]), (keys[key], stack.key_tokens.strings[key])):
             axes.annotate(name, (point[0], point[1]), xytext=(3, 3), textcoords="offset points", fontsize=8, color=RED)
     share = float(stack.facts[HELD_OUT[0]][i, j]) if HELD_OUT[0] in stack.facts else float("nan")

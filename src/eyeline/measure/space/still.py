@@ -178,7 +178,8 @@ def links_of(opened: OpenHead, state: Mapping[str, Any]) -> list[SpaceLink]:
 
 
 def red_links(view: ViewData, opened: OpenHead) -> list[SpaceLink]:
-    """Every query of the first word of a pair with every key of the second in the same text."""
+    """Every query of the first word of a pair with every key of the second in the same text, where that key is the query's most attended
+    one, or everywhere if the state says so; each with its weight."""
     stack = view.spec["spaces"][0]["stacks"][view.state.get("stack", 0)]
     links = []
     for written in SEPARATOR.split(view.state.get("pairs", "")):
@@ -191,7 +192,10 @@ def red_links(view: ViewData, opened: OpenHead) -> list[SpaceLink]:
             except EyelineError:  # half written, or not in this text
                 continue
             starts = [int(np.flatnonzero(own == index)[0]) for own in (opened.query_texts, opened.key_texts)]
-            links += [SpaceLink(starts[0] + query, opened.queries + starts[1] + key, 1.0) for query, key in positions]
+            for query, key in ((starts[0] + query, starts[1] + key) for query, key in positions):
+                if view.state.get("every_pair") or opened.tops[0, query] == key:
+                    weight = opened.weights[opened.tops[:, query] == key, query].sum()
+                    links.append(SpaceLink(query, opened.queries + key, float(weight)))
     return links
 
 
@@ -225,7 +229,7 @@ def drawn_points(view: ViewData, layer: int, head: int, corner: tuple[int, int],
         for colour, shape, part in ((PAGE.query, DOT, slice(0, opened.queries)), (PAGE.key, DIAMOND, slice(opened.queries, None))):
             marks = "".join(f"M{x:.1f} {y:.1f}{shape}" for x, y in at[part][chosen[part]])
             parts.append(f'<path d="{marks}" fill="{colour}" opacity="{opacity}"/>' if marks else "")
-    parts += [link_line(at, link, PAGE.pair, 1.8, 1) for link in red if both_inside(inside, link)]
+    parts += [link_line(at, link, PAGE.pair, 0.4 + 2.4 * link.weight, 1) for link in red if both_inside(inside, link)]
     named = dict.fromkeys(point for link in (*red, *links) for point in (link.start, link.end))
     few = [point for point in named or range(len(at)) if inside[point] and own[point]][:MOST_LABELS]
     if named or len(at) <= MOST_LABELS:

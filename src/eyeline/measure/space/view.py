@@ -299,10 +299,11 @@ def number(value: Any) -> float | None:
 # ---- A page for each layer
 
 
-def save_sheets(space: Space, folder: str | Path, *, red: PairsGiven = (), language: str = "en") -> list[Path]:
+def save_sheets(space: Space, folder: str | Path, *, red: PairsGiven = (), every_pair: bool = False, language: str = "en") -> list[Path]:
     """Write layer-0.html and so on, all heads with lines from every query to its most attended key; the paths. A click on a head opens it.
 
-    red        pairs drawn in red: "it → cat", "brown:##bara", ("it", "cat") or a list of these
+    red        pairs drawn in red, in heads in which the key is the query's most attended one: "it → cat", ("it", "cat") or a list of these
+    every_pair draw them in every head
     language   of the pages: en, ja or ko
     """
     folder = as_path(folder)
@@ -313,9 +314,11 @@ def save_sheets(space: Space, folder: str | Path, *, red: PairsGiven = (), langu
         for index, layer in enumerate(stack.layers):
             path = folder / f"{prefix}layer-{layer}.html"
             if space.of == "shared":  # whole, so that every page has the same axes
-                view = space_view(space, stack=stack.name, rows=[index], links="best", pairs=red, language=language)
+                view = space_view(space, stack=stack.name, rows=[index], links="best", pairs=red, every_pair=every_pair, language=language)
             else:
-                view = space_view(layer_space(space, stack.name, layer), rows=[0], links="best", pairs=red, language=language)
+                view = space_view(
+                    layer_space(space, stack.name, layer), rows=[0], links="best", pairs=red, every_pair=every_pair, language=language
+                )
             view.save(path)
             paths.append(path)
     return paths

@@ -29,7 +29,11 @@ Pictures = Annotated[
 
 Red = Annotated[
     list[str] | None,
-    typer.Option(help="A pair in red, on the page and in pictures, such as it → cat or brown:##bara; may be repeated.", show_default=False),
+    typer.Option(
+        help="A pair in red, as wide as its weight, in heads in which the key is the query's most attended one, such as it → cat or "
+        "brown:##bara; may be repeated.",
+        show_default=False,
+    ),
 ]
 
 
@@ -44,6 +48,9 @@ def space(
     vectors: Annotated[bool, typer.Option(help="Keep the vectors too, for search and other projections (large).")] = True,
     pictures: Pictures = None,
     red: Red = None,
+    every_red: Annotated[
+        bool, typer.Option("--every-red", help="Pairs in red also in heads in which the query attends more to another key.")
+    ] = False,
     overwrite: Overwrite = False,
     computing: Computing,
     language: Language = "en",
@@ -72,7 +79,7 @@ def space(
     with progress_bars() as report_progress, writing_run(output, "space", overwrite=overwrite):
         result = joint_space(loaded, opened, **given_options(options), engine=engine, progress=report_progress)
         result.save(output, vectors=vectors)
-        space_view(result, pairs=pairs, language=language).save(output / PAGES["space"])
+        space_view(result, pairs=pairs, every_pair=every_red, language=language).save(output / PAGES["space"])
         report = write_report(output, language)  # last: it links to the page
     for name, stack in result.stacks.items():
         if result.of != "values":
@@ -92,14 +99,15 @@ def space(
     console.print(f"{amount}. Pictures: {escape(str(output / PAGES['space']))}", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False)
     if pictures is not None:
-        _save_pictures(result, pictures, pairs, language)
+        _save_pictures(result, pictures, pairs, every_red, language)
 
 
-def _save_pictures(shown: Space, folder: Path, red: tuple[NamedPair, ...], language: str) -> None:
+def _save_pictures(shown: Space, folder: Path, red: tuple[NamedPair, ...], every_pair: bool, language: str) -> None:
     from eyeline.measure.space.figures import save_pictures
     from eyeline.measure.space.view import save_sheets
 
-    paths = save_pictures(shown, folder, red=red) + save_sheets(shown, folder, red=red, language=language)
+    paths = save_pictures(shown, folder, red=red, every_pair=every_pair)
+    paths += save_sheets(shown, folder, red=red, every_pair=every_pair, language=language)
     console.print(f"{len(paths)} pictures of {escape(shown.model)}: {escape(str(folder))}", highlight=False)
 
 

@@ -73,8 +73,9 @@ export function topLinksOfAll(data: SpaceData, tops: Tops, isIn: (point: number)
   return links.sort((a, b) => b.weight - a.weight).slice(0, n);
 }
 
-/** Every query of the first word or piece of a pair with every key of the second in the same text, whatever its weight. */
-export function pairLinks(data: SpaceData, tops: Tops, written: string, text: number | null): Link[] {
+/** Every query of the first word or piece of a pair with every key of the second in the same text: where
+ * that is the query's most attended key, or everywhere. */
+export function pairLinks(data: SpaceData, tops: Tops, written: string, text: number | null, every: boolean): Link[] {
   const links: Link[] = [];
   for (const [a, b] of wordPairs(written))
     for (let query = 0; query < data.queries.count; query++) {
@@ -83,6 +84,7 @@ export function pairLinks(data: SpaceData, tops: Tops, written: string, text: nu
       if (from < 0 || (text !== null && of !== text) || !isNamed(data.queries.texts[of], data.queries.position[query], a)) continue;
       for (let key = data.keys.starts[of]; key < data.keys.starts[of + 1]; key++) {
         if (!isNamed(data.keys.texts[of], data.keys.position[key], b)) continue;
+        if (!every && tops.key(query, 0) !== key) continue;
         let weight = 0;
         for (let rank = 0; rank < tops.ranks; rank++) if (tops.key(query, rank) === key) weight = tops.weight(query, rank);
         links.push({ from, to: data.keyPoint(key), weight });
@@ -90,6 +92,9 @@ export function pairLinks(data: SpaceData, tops: Tops, written: string, text: nu
     }
   return links;
 }
+
+/** A red line is as wide as its weight, and is seen at any weight. */
+export const visibleRed = (link: Link): Link => ({ ...link, weight: 0.12 + 0.88 * link.weight });
 
 /** The lines that the state asks for; `point` is the one chosen, or else the one under the pointer; `strongest` are those of its text. */
 export function linksFor(

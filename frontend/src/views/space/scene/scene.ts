@@ -8,7 +8,7 @@ import type { Clouds, Item, Scene, Segments } from "../../../marks/scene";
 import type { Attention, Colouring } from "./colouring";
 import { labelItems, type Wanted } from "./labels";
 import { factPhrases, legendRows, wrapped } from "./legend";
-import type { Link } from "./links";
+import { type Link, visibleRed } from "./links";
 import { pathItems, type PathPoint } from "./path";
 
 export interface PlotBox {
@@ -140,16 +140,7 @@ export function plotScene(input: PlotInput): { scene: Scene; labelled: number[] 
       ]
     : [];
   const inside: Item[] = [...cube(clouds, box, theme), ...(many ? [...lines, clouds] : [clouds, ...lines])];
-  if (input.red.length)
-    inside.push(
-      segments(
-        input.red.map((link) => ({ ...link, weight: 0.5 + 0.5 * link.weight })),
-        at,
-        box,
-        theme.pair,
-        4,
-      ),
-    );
+  if (input.red.length) inside.push(segments(input.red.map(visibleRed), at, box, theme.pair, 4));
   for (let i = 0; i + 3 < lasso.length; i += 2)
     inside.push({
       type: "stroke",

@@ -5,7 +5,7 @@ import type { SpaceData, Tops } from "../../../core/reading/space";
 import type { Theme } from "../../../core/theme";
 import { placed, type Plot } from "../../../marks/scatter/cloud";
 import type { Item } from "../../../marks/scene";
-import { linksFor, pairLinks, type Link } from "./links";
+import { linksFor, pairLinks, visibleRed } from "./links";
 import { segments } from "./scene";
 
 export function sheetLines(
@@ -21,7 +21,7 @@ export function sheetLines(
     state.links === "top"
       ? linksFor(data, tops, { ...state, text: null }, state.point, isIn, [])
       : linksFor(data, tops, state, state.point, isIn, []);
-  const red = pairLinks(data, tops, state.pairs, state.text).map((link: Link) => ({ ...link, weight: 0.5 + 0.5 * link.weight }));
+  const red = pairLinks(data, tops, state.pairs, state.text, state.every_pair).map(visibleRed);
   const items: Item[] = [];
   if (links.length)
     items.push({
