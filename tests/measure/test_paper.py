@@ -12,8 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 import eyeline as el
-from eyeline.measure import paper
-from eyeline.measure.paper import Amounts, PaperTable, Sources, measure_paper, statements, tables
+from eyeline.measure.paper import run as paper
+from eyeline.measure.paper.options import Amounts
+from eyeline.measure.paper.run import PaperTable, Sources, measure_paper, statements, tables
 from eyeline.measure.runs.progress import StopRequestedError
 from eyeline.show.cli.main import app
 from eyeline.show.paper import latex, markdown, write_paper

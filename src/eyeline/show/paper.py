@@ -10,7 +10,7 @@ from typing import Any
 from eyeline.figures import available, figure, record_of
 from eyeline.heads import HeadRef
 from eyeline.look.views.graph import attention_graph
-from eyeline.measure.paper import ENTROPY_SMOOTHING, KINDS, PaperTable, Statement, figure_1, statements, tables
+from eyeline.measure.paper.run import ENTROPY_SMOOTHING, KINDS, PaperTable, Statement, figure_1, statements, tables
 from eyeline.measure.runs.figure import Style, formula_html, provenance
 from eyeline.measure.runs.pictures import save_pictures
 from eyeline.measure.runs.run import Run, left_out

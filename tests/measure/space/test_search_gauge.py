@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eyeline.measure.space.gauges import Agreement, TextPairs, _HeadPairs, agreement_of, gauged, search_gauge
-from eyeline.measure.space.options import DISTANCES, WHERE
+from eyeline.measure.space.options import DISTANCES, SHIFTS, SIGNS, WHERE
 from tests.reference.softmax import softmax
 
 EVERY = [Agreement(distance, where) for distance, where in product(DISTANCES, WHERE)]
@@ -70,6 +70,26 @@ def test_a_slow_search_over_a_grid_does_no_better() -> None:
     grid = product(np.linspace(-4, 4, 17), np.linspace(-4, 4, 17), np.exp(np.linspace(-1, 1, 9)))
     slow = min(agreement_of(queries, keys, queries * c, (keys + np.array([x, y])) / c, texts, Agreement()) for x, y, c in grid)
     assert reached.correlation <= slow + 1e-3
+
+
+def test_a_constant_is_one_number_and_a_slow_search_over_it_does_no_better() -> None:
+    for seed, where in product(range(3), WHERE):
+        queries, keys, texts = head(seed)
+        agreement = Agreement(where=where, shift="constant")
+        reached = search_gauge(queries, keys, texts, agreement)
+        assert np.ptp(reached.shift) == 0
+        grid = product(np.linspace(-6, 6, 25), np.exp(np.linspace(-1, 1, 9)))
+        slow = min(agreement_of(queries, keys, queries * c, (keys + a) / c, texts, agreement) for a, c in grid)
+        assert reached.correlation <= slow + (1e-3 if where == "full" else 0.05)  # in the plane, axes and shift are found in turn
+        assert search_gauge(queries, keys, texts, Agreement(where=where)).correlation <= reached.correlation + 0.05
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+def test_either_sign_is_never_weaker_than_the_negative_one(shift: str) -> None:
+    for seed in range(3):
+        queries, keys, texts = head(seed)
+        negative, either = (search_gauge(queries, keys, texts, Agreement(shift=shift, sign=sign)).correlation for sign in SIGNS)
+        assert abs(either) >= abs(negative) - 1e-9
 
 
 def test_a_dead_head_keeps_its_vectors() -> None:

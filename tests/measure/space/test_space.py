@@ -75,11 +75,29 @@ def test_one_scale_for_all_heads_is_one_number_and_a_scale_of_its_own_suits_a_he
     assert (own["correlation_after"] <= shared["correlation_after"] + 1e-6).all()
 
 
+@pytest.mark.parametrize("shift", ["vector", "constant"])
+def test_the_shift_and_scale_that_were_found_are_results(shift, tmp_path):
+    space = el.space(tiny_model(), TEXTS, project="pca", gauge="searched", shift=shift, layers=[1])
+    space.save(tmp_path / "space.safetensors")
+    opened = el.open(tmp_path / "space.safetensors")
+    stack, rows = opened.stacks["encoder"], list(opened.table().rows())
+    assert stack.shifts.shape == stack.vectors.keys.shape[:2] + stack.vectors.keys.shape[-1:]
+    np.testing.assert_allclose([row["shift"] for row in rows], np.linalg.norm(stack.shifts, axis=-1).ravel(), rtol=1e-5)
+    moved = (stack.vectors.keys + stack.shifts[:, :, None]) / stack.facts["scale"][..., None, None]  # [layer, head, key, dim]
+    for i, j in np.ndindex(*stack.shifts.shape[:2]):
+        if shift == "constant":
+            assert np.ptp(stack.shifts[i, j]) < 1e-5
+        both = np.concatenate([stack.vectors.queries[i, j] * stack.facts["scale"][i, j], moved[i, j]])
+        spread = np.linalg.svd(both - both.mean(0), compute_uv=False)[:2]
+        points = np.concatenate([stack.queries[i, j], stack.keys[i, j]])
+        np.testing.assert_allclose(np.linalg.svd(points - points.mean(0), compute_uv=False)[:2], spread, rtol=1e-3)  # drawn in this gauge
+
+
 def test_the_table_has_the_columns_that_were_promised(fitted):
     table = fitted.table()
     assert list(table.columns) == [
-        "layer", "head", "scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "top1_projected", "top5_projected",
-        "rank_correlation", "entropy", "kl", "top1_held_out", "top5_held_out", "rank_held_out",
+        "layer", "head", "scale", "shift", "correlation_before", "correlation_after", "top1_full", "top5_full", "top1_projected",
+        "top5_projected", "rank_correlation", "entropy", "kl", "top1_held_out", "top5_held_out", "rank_held_out",
     ]  # fmt: skip
     assert len(table) == 12
 

@@ -23,7 +23,7 @@ PARAGRAPHS = [
     "Rain fell on the roof, and nobody in the house slept well.",
 ]
 COLUMNS = (
-    "layer,head,scale,correlation_before,correlation_after,top1_full,top5_full,top1_projected,top5_projected,rank_correlation,entropy,kl,"
+    "layer,head,scale,shift,correlation_before,correlation_after,top1_full,top5_full,top1_projected,top5_projected,rank_correlation,entropy,kl,"
     "top1_held_out,top5_held_out,rank_held_out"
 )
 

@@ -91,7 +91,7 @@ def project_head(space: SpaceRecord, layer: int, head: int, how: str, gauge: str
 def _agreement(space: SpaceRecord, gauge: str) -> Agreement:
     """What the searched gauge looks for: the distance of the space where it was made in this gauge, else the Euclidean one."""
     options = None if space.facts is None or space.gauge != gauge else space.facts.options
-    return Agreement(options.distance, options.correlate, space.dims) if isinstance(options, SpaceOptions) else Agreement(dims=space.dims)
+    return Agreement.of(options) if isinstance(options, SpaceOptions) else Agreement(dims=space.dims)
 
 
 def _held_out(

@@ -538,7 +538,9 @@ def gauge_layer(
         few = texts[: n_texts_within(stack, SEARCH_TOKENS)]
         new_queries, new_keys, scale = gauged(queries, keys, gauge, few, None, agreement)
         before, after = (agreement_by_head(queries, keys, *new, texts, agreement) for new in ((queries, keys), (new_queries, new_keys)))
-        lost = after > before  # better on the texts that were searched, worse on all: such a head keeps its vectors
+        lost = agreement.cost(after) > agreement.cost(
+            before
+        )  # better on the texts that were searched, worse on all: such a head keeps its vectors
         new_queries[lost], new_keys[lost], scale[lost], after[lost] = queries[lost], keys[lost], 1.0, before[lost]
         return LayerGauge(new_queries, new_keys, scale, before, after)
     before = AllPairs(queries, keys, texts).correlation()

@@ -367,7 +367,7 @@ def _queries_of(text: HeadText, rows: list[int]) -> HeadText:
 
 def held_out_pca(stack: CapturedStack, options: SpaceOptions) -> Fidelity:
     """top1, top5, rank [layer, head] of a space by PCA in a gauge that is a shift and a scale."""
-    agreement = Agreement(options.distance, options.correlate, options.dims)
+    agreement = Agreement.of(options)
     scales = _shared_scales(stack, options.seed) if options.shared_scale and options.gauge == "attentionviz" else None
     how = HeldOutOptions(options.gauge, agreement, options.dims, options.seed, scales)
     by_layer = []

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eyeline.mathematics import principal_axes
+
+if TYPE_CHECKING:
+    from eyeline.measure.space.options import SpaceOptions
 
 
 @dataclass(frozen=True)
@@ -18,11 +23,25 @@ class Agreement:
     """What is correlated with the dot product: which distance, between the vectors themselves (full) or in their PCA plane.
 
     Whatever is searched, drawn, tabled or named as the distance of a head is this one.
+
+    shift   what the searched gauge adds to keys: a vector, or a constant, one number for all their dimensions
+    sign    which correlation it searches: the most negative one, or the strongest of either sign
     """
 
     distance: str = "euclidean"
     where: str = "full"
     dims: int = 2
+    shift: str = "vector"
+    sign: str = "negative"
+
+    @classmethod
+    def of(cls, options: SpaceOptions) -> Agreement:
+        """What these options ask for."""
+        return cls(options.distance, options.correlate, options.dims, options.shift, options.sign)
+
+    def cost(self, correlation: np.ndarray) -> np.ndarray:
+        """What is searched to be small: the correlation, or minus its size."""
+        return np.asarray(correlation if self.sign == "negative" else -np.abs(correlation))
 
     def axes(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray | None:
         """The axes of the PCA plane of all queries and keys of a head, [dim, dims]; None where the distance is between the vectors."""
@@ -235,7 +254,8 @@ class ShiftAndScale:
 def search_gauge(queries: np.ndarray, keys: np.ndarray, texts: Sequence[TextPairs], agreement: Agreement) -> ShiftAndScale:
     """The shift and scale of one head; never worse than none. queries: [query, dim], keys: [key, dim], weights of texts [query, key].
 
-        k' = (k + a) / c,  q' = c · q        the a (a vector) and c for which  ρ = corr_w( q·k, distance(q', k') )  is nearest −1
+        k' = (k + a) / c,  q' = c · q        the a (a vector, or one number) and c for which  ρ = corr_w( q·k, distance(q', k') )
+                                             is nearest −1, or with sign="either" strongest
 
     Every pair of a query and a key of one text is weighted by its attention. q·k is the model's own dot product, without the shift: the
     term q·a does not change the softmax, and with a long enough a it would make ρ = −1 in every head and say nothing about attention.
@@ -247,14 +267,17 @@ def search_gauge(queries: np.ndarray, keys: np.ndarray, texts: Sequence[TextPair
     if not np.isfinite(none.correlation):
         return none
     reached = [none]
-    for begin in (np.zeros(keys.shape[-1]), queries.mean(0) - keys.mean(0)):
+    centroids = queries.mean(0) - keys.mean(0)
+    begins = (np.zeros_like(centroids), centroids if agreement.shift == "vector" else np.full_like(centroids, centroids.mean()))
+    for begin, sign in product(begins, (1, -1) if agreement.sign == "either" else (1,)):
         shift, scale = begin, 1.0
         for _ in range(ROUNDS if agreement.where == "plane" else 1):
             axes = agreement.axes(queries * scale, (keys + shift) / scale)
-            shift, scale = pairs.search(shift, scale, axes, agreement.distance)
+            shift, scale = pairs.search(shift, scale, axes, agreement, sign)
             gauged = queries * scale, (keys + shift) / scale
             reached.append(ShiftAndScale(shift, scale, agreement_of(queries, keys, *gauged, texts, agreement)))
-    return min(reached, key=lambda each: each.correlation if np.isfinite(each.correlation) else np.inf)
+    finite = [each for each in reached if np.isfinite(each.correlation)]
+    return min(finite, key=lambda each: float(agreement.cost(np.array(each.correlation))))
 
 
 def agreement_of(
@@ -288,20 +311,34 @@ class _HeadPairs:
     def correlation(self, queries: np.ndarray, keys: np.ndarray, distance: str) -> float:
         return float("nan") if self.is_flat else self._rho(self._distances(queries, keys, distance))[0]
 
-    def search(self, shift: np.ndarray, scale: float, axes: np.ndarray | None, distance: str) -> tuple[np.ndarray, float]:
-        """The best a and c from here; with `axes`, [dim, dims], distances are those in that plane, and a moves within it."""
+    def search(
+        self, shift: np.ndarray, scale: float, axes: np.ndarray | None, agreement: Agreement, sign: int = 1
+    ) -> tuple[np.ndarray, float]:
+        """a and c from here with the lowest sign · ρ; with `axes`, [dim, dims], distances are those in that plane; a moves within it."""
         from scipy.optimize import minimize  # takes a third of a second, which only a search should cost
 
         queries, keys = (self.queries, self.keys) if axes is None else (self.queries @ axes, self.keys @ axes)
-        begin = shift if axes is None else shift @ axes
+        ones = np.ones_like(shift) if axes is None else axes.sum(0)  # what a constant adds, [direction]
+        is_constant = agreement.shift == "constant"
+        begin = shift[:1] if is_constant else shift if axes is None else shift @ axes
         reach = FARTHEST * max(float(np.abs(queries).max()), float(np.abs(keys).max()), TINY)
         bounds = [(-max(reach, abs(value)), max(reach, abs(value))) for value in begin] + [(-4.0, 4.0)]
+
+        def value(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+            moved = parameters[:1] * ones if is_constant else parameters[:-1]
+            rho, gradient = self._value(np.append(moved, parameters[-1]), queries, keys, agreement.distance)
+            if is_constant:
+                gradient = np.array([gradient[:-1] @ ones, gradient[-1]])
+            return sign * rho, sign * gradient
+
         result = minimize(
-            lambda parameters: self._value(parameters, queries, keys, distance),
+            value,
             np.append(begin, np.log(scale)),
             jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": STEPS},
         )  # fmt: skip
         moved = result.x[:-1]
+        if is_constant:
+            return np.full_like(shift, moved[0]), float(np.exp(result.x[-1]))
         return (moved if axes is None else shift + axes @ (moved - begin)), float(np.exp(result.x[-1]))
 
     def _distances(self, queries: np.ndarray, keys: np.ndarray, distance: str) -> list[np.ndarray]:

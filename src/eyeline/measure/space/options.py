@@ -18,6 +18,9 @@ DISTANCES = ("euclidean", "cosine")
 
 WHERE = ("full", "plane")
 
+#: What the searched gauge adds to the keys, and which correlation it searches.
+SHIFTS, SIGNS = ("vector", "constant"), ("negative", "either")
+
 GAUGES = ("attentionviz", "searched", "lifted", "none")
 
 #: Of one space for all heads and layers.
@@ -104,6 +107,18 @@ class SpaceOptions(Options):
         choices=lambda options: WHERE if options.gauge == "searched" else WHERE[:1],
         message="space.correlate",
     )
+    shift: str = option(
+        SHIFTS[0],
+        "For the gauge searched: vector, or constant (one number added to every dimension of the keys).",
+        about="of searched: vector, or constant: one number is added to every dimension of the keys",
+        choices=lambda options: SHIFTS if options.gauge == "searched" else SHIFTS[:1],
+    )
+    sign: str = option(
+        SIGNS[0],
+        "For the gauge searched: negative, or either (the strongest correlation of either sign).",
+        about="of searched: negative, the most negative correlation of dot product and distance; either: the strongest of either sign",
+        choices=lambda options: SIGNS if options.gauge == "searched" else SIGNS[:1],
+    )
     background: bool | None = option(
         None,
         "Fit together with the built-in paragraphs.",
@@ -144,8 +159,9 @@ class SpaceOptions(Options):
             raise TraceError("A shared space always has one scale for all heads.", without)
         if self.shared_scale and gauge != "attentionviz":
             which = Advice("Give gauge='attentionviz'.", "Give --gauge attentionviz.")
-            raise TraceError(f"A shared scale in the gauge {gauge}, which has no scale.", which)
-        for value, choices in ((self.distance, DISTANCES), (self.correlate, WHERE)):
+            why = "which finds a shift and a scale for each head" if gauge == "searched" else "which has no scale"
+            raise TraceError(f"A shared scale in the gauge {gauge}, {why}.", which)
+        for value, choices in ((self.distance, DISTANCES), (self.correlate, WHERE), (self.shift, SHIFTS), (self.sign, SIGNS)):
             if value not in choices:
                 raise TraceError(f"The searched gauge with {value!r}.", nearest(value, choices))
             if value != choices[0] and gauge != "searched":

@@ -175,7 +175,7 @@ ENDING = ".safetensors"
 FILE = f"space{ENDING}"
 
 #: The arrays of a stack: its own, which begin [layer, head]; those of its linear projections; and its vectors.
-POINTS = ("queries", "keys", "query_norms", "key_norms", "top_keys", "top_weights", "maps")
+POINTS = ("queries", "keys", "query_norms", "key_norms", "top_keys", "top_weights", "maps", "shifts")
 
 LINEAR = ("query", "key", "offset", "key_offset")
 

@@ -74,6 +74,8 @@ def space(
     shared_scale: bool = False,
     distance: str = "euclidean",
     correlate: str = "full",
+    shift: str = "vector",
+    sign: str = "negative",
     background: bool | None = None,
     layers: Iterable[int] | None = None,
     heads: Iterable[int] | None = None,
@@ -96,6 +98,8 @@ def space(
     shared_scale  of attentionviz: one scale for all heads instead of one for each
     distance      of searched: euclidean or cosine, the distance that should follow the dot product
     correlate     of searched: full, or plane: the distance is that in the picture's PCA plane
+    shift         of searched: vector, or constant: one number is added to every dimension of the keys
+    sign          of searched: negative, the most negative correlation of dot product and distance; either: the strongest of either sign
     background    of fitted and freed: whether the built-in paragraphs are used in the fit; unless given: where the texts have fewer than
                   1,000 tokens. Fidelity is then that of projections fitted on the paragraphs alone; else it is cross-validated
     layers        only these layers, counted from 0
@@ -181,11 +185,12 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps, background
     if n_points < 2 * (options.dims + 1):
         raise TraceError(Message("refusal.few_tokens", n=str(n_points // 2), dims=str(options.dims)), Message("refusal.more_text"))
     pairs = some_pairs(stack, options.seed)
-    agreement = Agreement(options.distance, options.correlate, options.dims)
+    agreement = Agreement.of(options)
     c = shared_scale(stack) if options.shared_scale and options.gauge == "attentionviz" else None
     shape = (len(stack.layers), len(stack.heads))
-    unknown = ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl", *HELD_OUT)
+    unknown = ("scale", "shift", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl", *HELD_OUT)
     facts = {name: np.full(shape, np.nan) for name in unknown}
+    shifts: list[np.ndarray] = []
     projected: list[LayerPicture] = []
     report = steps.begin(options.project) if STEPS_OF_A_STACK[options.project] and options.project in METHODS else None
     shown: list[dict[str, float]] = []
@@ -198,11 +203,14 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps, background
             gauged.before,
             gauged.after,
         )
+        affine = AffineGauge.between(stack.vectors.keys[layer], gauged) if options.gauge != "lifted" else None
+        if affine is not None:
+            shifts.append(affine.shift.astype(np.float32))
+            facts["shift"][layer] = np.linalg.norm(affine.shift, axis=-1)
         full = stack_fidelity(stack, slice(layer, layer + 1), gauged.queries[None], gauged.keys[None], order=False)
         facts["top1_full"][layer], facts["top5_full"][layer] = full.top1[0], full.top5[0]
         shown += pair_rows(stack, layer, gauged, pairs, agreement)
         if options.project in METHODS:
-            affine = AffineGauge.between(stack.vectors.keys[layer], gauged) if options.gauge != "lifted" else None
             projected.append(project_layer(gauged.queries, gauged.keys, options, affine, _of_layer(report, layer, *shape)))
     linear: LinearProjections | None = None
     held_out: Fidelity | None = None
@@ -229,7 +237,8 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps, background
     check = StackCheck(error, stack.plain)
     columns = {name: np.array([row[name] for row in shown]) for name in shown[0]}
     whole = _space_stack(stack, _Points.of_pairs(stack, queries, keys), facts, linear)
-    whole = replace(whole, pairs=columns, pairs_distance=(agreement.distance, agreement.where))
+    found = np.stack(shifts) if shifts else None  # [layer, head, dim]
+    whole = replace(whole, shifts=found, pairs=columns, pairs_distance=(agreement.distance, agreement.where))
     return _MeasuredStack(whole, check, held_out)
 
 

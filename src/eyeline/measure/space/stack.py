@@ -96,6 +96,8 @@ class SpaceStack(StackHeads):
     facts           name → [layer, head], float: the columns of tables/space.csv (FACTS); nan where a number has no meaning
     linear          the projections into the pictures, where the projection is fitted, freed or pca (not in the lifted gauge)
     vectors         the vectors themselves, where they were kept: needed for `project_head`, `search` and nothing that is drawn
+    shifts          [layer, head, dim], float32: what the gauge added to every key, a of (k + a) / c; None in the lifted gauge, where it is
+                    no such shift, and of values. The fact `shift` is its length, `scale` is c
     pairs           some pairs of a query and a key of some heads, for the figure of dot product against distance: columns of one table
     pairs_distance  which distance they have, and where it is measured (as in GaugeRow)
     """
@@ -110,6 +112,7 @@ class SpaceStack(StackHeads):
     facts: Mapping[str, np.ndarray] = field(repr=False)
     linear: LinearProjections | None = field(default=None, repr=False)
     vectors: Vectors | None = field(default=None, repr=False)
+    shifts: np.ndarray | None = field(default=None, repr=False)
     pairs: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
     pairs_distance: tuple[str, str] = (DISTANCES[0], WHERE[0])
 
@@ -161,7 +164,7 @@ AGREEMENT = ("score_correlation", "score_error")
 
 #: The numbers of every head, in the order of tables/space.csv.
 FACTS = (
-    "scale", "correlation_before", "correlation_after", "top1_full", "top5_full",
+    "scale", "shift", "correlation_before", "correlation_after", "top1_full", "top5_full",
     "top1_projected", "top5_projected", "rank_correlation", "entropy", "kl",
     "top1_held_out", "top5_held_out", "rank_held_out",
 )  # fmt: skip

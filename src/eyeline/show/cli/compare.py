@@ -86,6 +86,6 @@ def compare(
         if pictures is not None:
             named = distinct_names(before.model, after.model)
             for name, space, folder in zip(named, (before, after), ("first", "second"), strict=True):
-                _save_pictures(replace(space, model=name), pictures / folder, pairs, language)
+                _save_pictures(replace(space, model=name), pictures / folder, pairs, False, language)
         for line in came_nearer(before, after, pairs):
             console.print(escape(line), highlight=False)

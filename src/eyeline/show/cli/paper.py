@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.measure.grammar.options import LABELS
+from eyeline.measure.paper.options import Amounts
 from eyeline.show.cli.options import Language, Overwrite
 from eyeline.show.cli.terminal import console, progress_bars, resumable
 from eyeline.words import Words
@@ -20,6 +21,7 @@ BUILT_IN = "Without it: built-in data."
 def paper(
     model: Annotated[str, typer.Argument(help="An embedded model, a local folder, or a hub id.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder, created where it is missing.", show_default=False)],
+    *,
     text: Annotated[str | None, typer.Option(help=f"A corpus for figures 1 to 4 and 6. {BUILT_IN}", show_default=False)] = None,
     treebank: Annotated[
         Path | None,
@@ -45,12 +47,7 @@ def paper(
             help="Word vectors for table 3: a folder or GloVe's text file. Without them: the model's own embeddings.", show_default=False
         ),
     ] = None,
-    segments: Annotated[int, typer.Option(help="Segments of the text, of 128 tokens.", min=1)] = 1000,
-    sentences: Annotated[int, typer.Option(help="Sentences of the built-in treebank.", min=20)] = 400,
-    min_count: Annotated[int, typer.Option(help="Relations with fewer words get no row; the paper's is 100.", min=1)] = 20,
-    training: Annotated[int | None, typer.Option(help="Training sentences of the probes, chosen at random.", min=10)] = 300,
-    seeds: Annotated[int, typer.Option(help="How many times each probe is trained.", min=1)] = 1,
-    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    amounts: Amounts,
     pictures: Annotated[
         list[str] | None, typer.Option(help="Also draw the figures at column width as pdf, svg or png; may be repeated. Needs a Chromium.")
     ] = None,
@@ -62,7 +59,7 @@ def paper(
 
     [dim]eyeline paper e5-small-mlm -o paper[/dim]
     """
-    from eyeline.measure.paper import Amounts, Sources, measure_paper, statements
+    from eyeline.measure.paper.run import Sources, measure_paper, statements
     from eyeline.measure.runs.pictures import check_kind
     from eyeline.models.load import load
     from eyeline.show.paper import write_paper
@@ -73,12 +70,11 @@ def paper(
         check_kind(picture, f"--pictures {picture}")
     labels = labels or ("stanford" if treebank is None or ".conllu" in treebank.suffixes else "as-is")
     sources = Sources(text, treebank, labels, train, coreference, glove)
-    amounts = Amounts(segments, sentences, min_count, training, seeds)
     folder = path_in(output, "run")
     loaded = load(model)
     make_folder(folder)
     with resumable(output), progress_bars() as report_progress:
-        run = measure_paper(loaded, folder, sources, amounts, seed=seed, resume=resume, overwrite=overwrite, progress=report_progress)
+        run = measure_paper(loaded, folder, sources, amounts, resume=resume, overwrite=overwrite, progress=report_progress)
     write_report(folder, language)
     page = write_paper(run, output, pictures=pictures or (), language=language)
     words = Words(language)

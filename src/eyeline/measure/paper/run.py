@@ -17,6 +17,7 @@ from eyeline.measure.corpus.catalogue import statistics_named
 from eyeline.measure.corpus.entropy import Entropy
 from eyeline.measure.corpus.run import analyse
 from eyeline.measure.grammar.run import syntax
+from eyeline.measure.paper.options import Amounts
 from eyeline.measure.probes.figures import PAPER as TABLE_3
 from eyeline.measure.probes.figures import kind_of
 from eyeline.measure.probes.run import probe
@@ -100,18 +101,6 @@ class Sources:
     glove: Path | None = None
 
 
-@dataclass(frozen=True)
-class Amounts:
-    """How much is measured: segments of the text, sentences of the built-in treebank, sentences and trainings of the probes."""
-
-    segments: int = 1000
-    sentences: int = 400
-    min_count: int = 20
-    training: int | None = 300
-    seeds: int = 1
-    epochs: int = 30
-
-
 #: The kinds of runs that the paper is made of, in its order.
 KINDS: Final = ("analyse", "syntax", "coreference", "probe")
 
@@ -122,7 +111,6 @@ def measure_paper(
     sources: Sources = Sources(),  # noqa: B008 - frozen
     amounts: Amounts = Amounts(),  # noqa: B008 - frozen
     *,
-    seed: int = 0,
     resume: bool = False,
     overwrite: bool = False,
     progress: ReportProgress | None = None,
@@ -135,7 +123,7 @@ def measure_paper(
         raise ModelError(f"{model.name} has {len(model.layout.stacks)} kinds of attention.", "The paper is about models with one.")
     steps = Steps(progress, len(KINDS))
     held = kinds_in(folder) if resume else []
-    measure = _measures(model, folder, sources, amounts, seed, resume, overwrite)
+    measure = _measures(model, folder, sources, amounts, resume, overwrite)
     for kind in KINDS:
         report = steps.nested(kind)
         if kind in held:
@@ -147,8 +135,10 @@ def measure_paper(
 
 
 def _measures(
-    model: Model, folder: Path, sources: Sources, amounts: Amounts, seed: int, resume: bool, overwrite: bool
+    model: Model, folder: Path, sources: Sources, amounts: Amounts, resume: bool, overwrite: bool
 ) -> dict[str, Callable[[ReportProgress], Run]]:
+    seed = amounts.seed
+
     def corpus(report: ReportProgress) -> Run:
         text = sources.text
         if text is None:
@@ -162,9 +152,7 @@ def _measures(
         )  # fmt: skip
 
     def grammar(report: ReportProgress) -> Run:
-        return syntax(
-            model, _treebank(sources, amounts, seed), labels=sources.labels, min_count=amounts.min_count, seed=seed, progress=report
-        )
+        return syntax(model, _treebank(sources, amounts), labels=sources.labels, min_count=amounts.min_count, seed=seed, progress=report)
 
     def reference(report: ReportProgress) -> Run:
         path = sources.coreference
@@ -176,7 +164,7 @@ def _measures(
     def probes(report: ReportProgress) -> Run:
         train = None if sources.train is None else read_treebank(sources.train)
         return probe(
-            model, _treebank(sources, amounts, seed), train=train, glove=sources.glove, limit=amounts.training, seeds=amounts.seeds,
+            model, _treebank(sources, amounts), train=train, glove=sources.glove, limit=amounts.training, seeds=amounts.seeds,
             epochs=amounts.epochs, seed=seed, progress=report,
         )  # fmt: skip
 
@@ -187,8 +175,8 @@ def _measures(
 ENTROPY_SMOOTHING: Final = 0.0001
 
 
-def _treebank(sources: Sources, amounts: Amounts, seed: int) -> Treebank:
-    return sample_treebank(amounts.sentences, seed) if sources.treebank is None else read_treebank(sources.treebank)
+def _treebank(sources: Sources, amounts: Amounts) -> Treebank:
+    return sample_treebank(amounts.sentences, amounts.seed) if sources.treebank is None else read_treebank(sources.treebank)
 
 
 def _check_same_model(part: Run, model: Model, folder: Path) -> None:

@@ -1,0 +1,1 @@
+"""Clark et al. 2019 as one piece of work."""
