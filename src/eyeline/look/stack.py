@@ -62,6 +62,10 @@ def as_kept(layers: Layers) -> tuple[np.ndarray, ...]:
     return layers.kept if isinstance(layers, HalfLayers) else tuple(layers)
 
 
+#: How the learned sink is shown among the keys.
+SINK_KEY = "[sink]"
+
+
 @dataclass(frozen=True)
 class Stack:
     """One tower of attention (encoder, decoder or cross), a NumPy array for each layer that was kept.
@@ -77,6 +81,7 @@ class Stack:
     scales       what q·k is multiplied with, one number per layer
     why_missing  why there are no other arrays, with {name} for the name of what is missing; empty: they were not kept
     plain        whether softmax(q·kᵀ·scale + mask + bias) is all that is computed (no softcap, no sink)
+    sink         whether a learned sink takes what rows lack to 1 (gpt-oss)
     """
 
     name: str
@@ -96,6 +101,7 @@ class Stack:
     why_missing: str = ""
     heads: tuple[int, ...] = ()
     rows: tuple[int, ...] = ()
+    sink: bool = False
 
     def __post_init__(self) -> None:
         if self.name not in STACKS:
@@ -244,7 +250,26 @@ class Stack:
             weights_by_layer=tuple(pooled),
             level="word",
             why_missing=Message("notice.missing.word_level"),
+            sink=self.sink,
             heads=self.heads,
+        )
+
+    def with_sink(self) -> Stack:
+        """The same with the learned sink as one more key, the last; without queries, keys and values. Itself where there is no sink."""
+        if not self.sink:
+            return self
+        weights = tuple(np.concatenate([w, (1 - w.sum(-1, keepdims=True)).clip(0)], -1) for w in self.weights_by_layer)
+        masks = tuple(None if m is None else np.concatenate([m, np.ones_like(m[:, :1])], -1) for m in self.mask_by_layer)
+        return Stack(
+            name=self.name,
+            query_text=self.query_text,
+            key_text=self.key_text.with_last(SINK_KEY),
+            layers=self.layers,
+            weights_by_layer=weights,
+            mask_by_layer=masks,
+            level=self.level,
+            heads=self.heads,
+            rows=self.rows,
         )
 
     def why(self, what: str) -> Message:

@@ -262,6 +262,7 @@ class LayerAttention:
     n_keys         the same for keys
     recorded       the call of its attention function; None for a model outside the attention interface
     reported       [batch, head, query, key]: the maps that such a model reports itself
+    sink           whether a learned sink takes what rows lack to 1
     """
 
     stack: str
@@ -270,6 +271,7 @@ class LayerAttention:
     n_keys: tuple[int, ...]
     recorded: AttentionCall | None = None
     reported: torch.Tensor | None = None
+    sink: bool = False
 
     def __post_init__(self) -> None:
         if self.recorded is not None and self.recorded.maps is None:

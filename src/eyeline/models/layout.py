@@ -19,6 +19,7 @@ class Slot:
     """One layer of one stack.
 
     layer    its number in the model, which counts layers without attention too (Jamba: 4, 12, …)
+    sink     whether a learned sink takes a part of every row, so that rows sum to less than 1 (gpt-oss)
     reader   where the heads' outputs pass gates: the name, within the attention module, of the module that reads them behind the gates
     """
 
@@ -28,6 +29,7 @@ class Slot:
     n_key_heads: int
     plain: bool
     reader: str = ""
+    sink: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,10 @@ class Layout:
     @property
     def stacks(self) -> tuple[str, ...]:
         return tuple(self.outputs)
+
+    def has_sink(self, stack: str) -> bool:
+        """Whether a learned sink takes a part of every row in every layer of the stack."""
+        return all(slot.sink for slot in self.slots if slot.stack == stack)
 
     @property
     def readers(self) -> tuple[str, ...]:

@@ -77,6 +77,9 @@ PLAIN_WITHIN = 1e-5
 #: Standard deviation of the scores in the test for plain softmax: large enough for a softcap of 50 to show.
 TEST_SCORE_DEVIATION = 30.0
 
+#: How far the logarithm of a learned sink may differ between the queries of a head.
+SINK_WITHIN = 1e-2
+
 #: Queries in that test: the last ones, which see the most keys.
 TEST_QUERIES = 64
 
@@ -84,12 +87,13 @@ TEST_QUERIES = 64
 @dataclass(frozen=True)
 class _RecordedCall:
     """An attention call of the tiny pass: whether it is plain softmax attention, which layer of the model was running, and which module
-    reads its outputs behind gates (`Slot.reader`)."""
+    reads its outputs behind gates (`Slot.reader`), and whether it has a learned sink."""
 
     call: AttentionCall
     plain: bool
     layer: int | None
     reader: str = ""
+    sink: bool = False
 
 
 def find_layout(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> tuple[Layout, Any, list[torch.Tensor]]:
@@ -127,6 +131,8 @@ def find_layout(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> tup
             for stack, maps in own.items()
             for layer, weights in zip(maps.layers, maps.maps, strict=True)
         )
+    if recorded:
+        notices = (*notices, *_without_softmax(model, calls), *_sink_notice(slots))
     layout = Layout(
         slots,
         recorded=recorded,
@@ -143,6 +149,26 @@ def find_layout(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> tup
         modules=_names(model, calls) if recorded else (),
     )
     return layout, watched.output, [recorded_call.call.weights for recorded_call in calls]
+
+
+def _without_softmax(model: PreTrainedModel, calls: Sequence[_RecordedCall]) -> Iterator[Message]:
+    """A notice for each list of layers of which some made no attention call (linear attention, state spaces)."""
+    lists = {name: len(part) for name, part in model.named_modules() if isinstance(part, nn.ModuleList)}
+    attending: dict[str, set[int]] = {}
+    for name in _names(model, calls):
+        parts = name.split(".")
+        outermost = next((n for n in range(1, len(parts)) if ".".join(parts[:n]) in lists), None)
+        if outermost is not None:
+            attending.setdefault(".".join(parts[:outermost]), set()).add(int(parts[outermost]))
+    for name, layers in attending.items():
+        without = sorted(set(range(lists[name])) - layers)
+        if without:
+            yield Message("notice.model.no_softmax", numbers=", ".join(map(str, without)), n=str(lists[name]))
+
+
+def _sink_notice(slots: Sequence[Slot | None]) -> Iterator[Message]:
+    if any(slot is not None and slot.sink for slot in slots):
+        yield Message("notice.model.sink")
 
 
 def _names(model: PreTrainedModel, calls: Sequence[_RecordedCall]) -> tuple[str, ...]:
@@ -179,7 +205,8 @@ def _record(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor], calls: lis
     with watching_layers(model) as watch, _watching_readers(model) as readers:
 
         def keep(call: AttentionCall) -> None:
-            calls.append(_RecordedCall(call, is_plain(call), watch.current))
+            plain = is_plain(call)
+            calls.append(_RecordedCall(call, plain, watch.current, sink=not plain and has_sink(call)))
             readers.begin(call)
 
         with torch.no_grad(), recording(keep):
@@ -328,6 +355,22 @@ def is_plain(call: AttentionCall) -> bool:
     return bool(weights.shape == expected.shape and (weights.float() - expected.float().softmax(-1)).abs().max() < PLAIN_WITHIN)
 
 
+def has_sink(call: AttentionCall) -> bool:
+    """Whether each row is a softmax over the keys and one number more, learned for each head, which takes the rest (gpt-oss).
+
+    rest / (1 − rest) · Σ_k exp s_k = exp(sink)          the same for every query of a head
+    """
+    call = call.rows(slice(-TEST_QUERIES, None)).in_single_precision()
+    scores = _scores(call.queries, call)
+    for term in (call.bias, call.mask):
+        scores = scores if term is None else scores + term
+    sums = call.own()[1].float().sum(-1)  # [batch, head, query]
+    if not bool(((sums > 0) & (sums < 1)).all()):
+        return False
+    sinks = ((1 - sums) / sums).log() + scores.logsumexp(-1)
+    return bool((sinks - sinks[:, :, :1]).abs().max() < SINK_WITHIN)
+
+
 def _scores(queries: torch.Tensor, call: AttentionCall) -> torch.Tensor:
     return queries @ call.keys_by_head().transpose(2, 3) * call.scale  # [batch, head, query, key]
 
@@ -347,7 +390,9 @@ def _match(own: Mapping[str, OwnMaps], calls: list[_RecordedCall]) -> tuple[Slot
         numbers = layer_numbers([calls[index].layer for index in indices], maps.layers)
         for index, layer in zip(indices, numbers, strict=True):
             call = calls[index].call
-            slots[index] = Slot(stack, layer, call.weights.shape[1], call.keys.shape[1], calls[index].plain, calls[index].reader)
+            slots[index] = Slot(
+                stack, layer, call.weights.shape[1], call.keys.shape[1], calls[index].plain, calls[index].reader, calls[index].sink
+            )
     return tuple(slots)
 
 

@@ -112,7 +112,7 @@ class Passes:
                 return
             try:
                 sizes = lengths.get(slot.stack) or _sizes(call.weights)
-                receive(LayerAttention(slot.stack, slot.layer, *sizes, recorded=call.on(self.hf.device)))
+                receive(LayerAttention(slot.stack, slot.layer, *sizes, recorded=call.on(self.hf.device), sink=slot.sink))
             except Exception as error:  # noqa: BLE001 - raised after the pass, unless the calls were not those of the layers
                 failed = error
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from eyeline.errors import TraceError
-from eyeline.look.interventions import WEIGHTS, Intervention
+from eyeline.look.interventions import WEIGHTS, Intervention, KnockOut
 from eyeline.look.stack import HalfLayers, Layers, Stack, single_precision
 from eyeline.look.trace import KEEPABLE, Selection, Trace, TraceFacts
 from eyeline.messages import Message
@@ -76,7 +76,10 @@ class Tracer:
         if not all(np.isfinite(weights).all() for stack in trace.stacks.values() for weights in stack.weights_by_layer):
             raise TraceError(f"With {'; '.join(names)} the model computes nan or infinite.", "Scale by a smaller number.")
         notices = [*trace.notices, *(Message("notice.changed", change=change) for change in names)]
-        return replace(trace, about={**trace.about, "interventions": names, "notices": notices})
+        stacks = trace.stacks
+        if any(isinstance(change, KnockOut) and not change.renormalise for change in changes):  # what rows lack is not the sink's alone
+            stacks = {name: replace(stack, sink=False) for name, stack in stacks.items()}
+        return replace(trace, stacks=stacks, about={**trace.about, "interventions": names, "notices": notices})
 
     def trace_inputs(self, inputs: Mapping[str, torch.Tensor], tokens: Sequence[str] | None, wanted: Selection) -> Trace:
         """The attention on one input given as tensors."""
@@ -269,6 +272,7 @@ class Collector:
                 gates_by_layer=() if all(layer is None for layer in gates) else gates,
                 scales=tuple(self._scales.get(stack, ())),
                 plain=self.layout.plain(stack),
+                sink=self.layout.has_sink(stack),
                 heads=self.kept.heads.get(stack, ()),
                 rows=rows,
                 **arrays,

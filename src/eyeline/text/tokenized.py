@@ -68,6 +68,16 @@ class TokenizedText:
         if bool(self.parts) != bool(self.part_of) or any(not 0 <= part < len(self.parts) for part in self.part_of):
             raise TextError(f"{len(self.parts)} parts, but a token belongs to another.", "Give each token the index of its part.")
 
+    def with_last(self, token: str) -> TokenizedText:
+        """The same with one special token more, at the end. Without ids and positions in the source."""
+        return TokenizedText(
+            tokens=(*self.tokens, token),
+            words=(*self.words, None),
+            word_texts=self.word_texts,
+            segments=(*self.segments, self.segments[-1]),
+            special=(*self.special, True),
+        )
+
     def __getattr__(self, name: str) -> Any:
         """Called for attributes that are not set yet: of a text that was read in a batch, spans and words are computed at first use."""
         find, group = self.__dict__.get("_find_spans"), self.__dict__.get("_group_words")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
@@ -110,6 +111,8 @@ def lay_out(
     check_trace(trace)
     check_answers(trace, model, effects)
     check_language(language)
+    if kind != "neuron" and trace.quantity is None and not also:
+        trace = replace(trace, stacks={name: each_stack.with_sink() for name, each_stack in trace.stacks.items()})
     stacks = {name: chosen_layers(each_stack, layers) for name, each_stack in trace.stacks.items()}
     stacks = {name: chosen for name, chosen in stacks.items() if chosen}
     if not stacks:

@@ -295,7 +295,8 @@ def watched_layers(
         later = (i for i in range(index + 1, len(events)) if getattr(events[i], "module", None) is layer)
         end = next(later, None)
         if layer is None or end is None:
-            raise ModelError(f"Layer {slot.layer} of {name} is not a module of its own.", "Its block cannot be taken apart.")
+            what = "is not a module of its own" if layer is None else "does not take and give one vector for each token"
+            raise ModelError(f"Layer {slot.layer} of {name} {what}.", "Its block cannot be taken apart.")
         before, after = (tuple(e for e in part if isinstance(e, ModulePass)) for part in (events[begin:index], events[index + 1 : end]))
         layers.append(WatchedLayer(slot, call, events[end], before, after))  # type: ignore[arg-type]
         begin = end + 1

@@ -26,7 +26,8 @@ class AverageAttention(Statistic):
     """For each head, the mean over texts of  Σ_ij A[i, j] · S[i, j] / D,  where S selects the target's keys and D is the number of rows.
 
     Targets: the special tokens that the tokeniser adds (cls, sep, bos, eos), punctuation (. and ,), first, special, other (neither special
-    nor punctuation), next, previous, self; `sep_from_sep` and `sep_from_other` take only the rows that are, or are not, separators.
+    nor punctuation), next, previous, self; sink, where the model has learned one (gpt-oss): what rows lack to 1.
+    `sep_from_sep` and `sep_from_other` take only the rows that are, or are not, separators.
     Decoders have no next; where they add no beginning token, the first position is neither other nor punctuation, only first.
     targets: further ones, name → a regular expression that a whole token matches. parts: parts of conversations, such as system, user,
     assistant, template; `user` is all of `user 1`, `user 2` …; the mean is over the texts that have the part.
@@ -53,6 +54,8 @@ class AverageAttention(Statistic):
         offsets = _offsets(rows.stack)
         shares = rows.shares(columns.matrix[t], tuple(offsets.values()))  # [text, head, row, target]
         names = (*columns.names, *offsets)
+        if rows.attention.sink:
+            shares, names = torch.cat([shares, rows.sink()[..., None]], -1), (*names, "sink")
         counted = batch.once(
             ("rows that count", rows.stack, names, rows.texts, rows.first, rows.n_rows),
             lambda: _Counted.of(rows, batch, names, shares.dtype, columns.matrix[t], self.parts),
@@ -148,7 +151,7 @@ def _offsets(stack: str) -> dict[str, int]:
 
 
 def _order(name: str) -> tuple[int, str]:
-    known = ["cls", "sep", "bos", "eos", "sep_from_sep", "sep_from_other", "punctuation", *OFFSETS, "first", "special", "other"]
+    known = ["cls", "sep", "bos", "eos", "sep_from_sep", "sep_from_other", "punctuation", *OFFSETS, "first", "sink", "special", "other"]
     return (known.index(name), "") if name in known else (len(known), name)
 
 
@@ -162,7 +165,7 @@ PUNCTUATION = frozenset(".,。、，．")
 WORD_MARKS = " ▁Ġ"
 
 #: The names of built-in targets.
-RESERVED = ("cls", "sep", "bos", "eos", "punctuation", "first", "special", "other", *OFFSETS, "sep_from_sep", "sep_from_other")
+RESERVED = ("cls", "sep", "bos", "eos", "punctuation", "first", "special", "other", "sink", *OFFSETS, "sep_from_sep", "sep_from_other")
 
 
 #: Of `user 2`: what counts the parts of a kind.

@@ -21,6 +21,8 @@ class Entropy(Statistic):
 
     all       every row
     cls       the `[CLS]` row alone; of decoders the last row (`last`: it sees the whole text), of encoders without `[CLS]` the first
+    Of models with a learned sink (gpt-oss) the sink counts as one more key: −Σ_j a_ij log a_ij − s_i log s_i, s_i = 1 − Σ_j a_ij.
+
     uniform   what attention spread evenly over the visible keys would give: ln n, in a decoder the mean of ln 1 … ln n
     smoothing the paper takes 0.0001 · 1/n + 0.9999 · A to avoid log 0. We take 0 · log 0 = 0 and no smoothing (0); the two differ
               by at most 0.0016 nats at 128 tokens.
@@ -46,7 +48,8 @@ class Entropy(Statistic):
         )
         starts = float(len(rows.texts)) if rows.first == 0 else 0.0
         means = entropies @ counted  # [text, head, (all, one row)]
-        layer = _LayerEntropies(SumKey(rows.stack, rows.layer, "entropy", (series,)), rows.heads, counted, means, rows.visible, starts)
+        visible = rows.visible + 1 if rows.attention.sink else rows.visible
+        layer = _LayerEntropies(SumKey(rows.stack, rows.layer, "entropy", (series,)), rows.heads, counted, means, visible, starts)
         if entropies.is_cuda:
             self._waiting.append(layer)
         else:

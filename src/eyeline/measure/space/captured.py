@@ -224,6 +224,13 @@ def _few_heads(stack: Stack, heads: tuple[int, ...]) -> Stack:
 
 def _joined(texts: Sequence[Stack], tags: Sequence[tuple[str, ...]], heads: tuple[int, ...], values: bool) -> CapturedStack:
     first = texts[0]
+    sizes = sorted({queries.shape[-1] for queries in first.queries_by_layer})
+    if len(sizes) > 1:
+        alike = [number for number, q in zip(first.layers, first.queries_by_layer, strict=True) if q.shape[-1] == sizes[0]]
+        raise ModelError(
+            f"The {first.name} has heads of several sizes ({', '.join(map(str, sizes))} numbers), which have no space in common.",
+            f"Choose layers of one size: layers={alike}.",
+        )
     queries = np.concatenate([np.stack(text.queries_by_layer) for text in texts], axis=2)  # [layer, head, query, dim]
     keys = np.concatenate([np.stack(text.keys_by_layer) for text in texts], axis=2)
     value_vectors = np.concatenate([np.stack(text.values_by_layer) for text in texts], axis=2) if values else None

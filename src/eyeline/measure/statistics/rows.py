@@ -105,8 +105,15 @@ class Rows:
         mass = self.mass(columns)
         return torch.cat([mass, torch.stack([self.at_offset(offset) for offset in offsets], -1)], -1) if offsets else mass
 
+    def sink(self) -> torch.Tensor:
+        """What the learned sink takes of each row: [text, head, row]; of padding and rows without a visible key 0."""
+        rest = (1 - self.exponentials.sum(-1) * self.inverse.squeeze(-1)).clamp_min(0)
+        return rest.masked_fill(~((self.visible > 0) & self.inside)[:, None], 0)
+
     def entropy(self) -> torch.Tensor:
-        """In nats: [text, head, row]."""
+        """In nats: [text, head, row]. Where a learned sink takes a part of each row, it counts as one more key."""
+        if self.attention.sink:
+            return entropy_from_exponentials(self.exponentials, self.total) + torch.special.entr(self.sink())
         if self.queries is None or self.keys is None or self.lse is None:
             return entropy_from_exponentials(self.exponentials, self.total)
         if "mean_keys" not in self._known:
