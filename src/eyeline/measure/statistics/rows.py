@@ -113,7 +113,8 @@ class Rows:
     def entropy(self) -> torch.Tensor:
         """In nats: [text, head, row]. Where a learned sink takes a part of each row, it counts as one more key."""
         if self.attention.sink:
-            return entropy_from_exponentials(self.exponentials, self.total) + torch.special.entr(self.sink())
+            with_sink: torch.Tensor = entropy_from_exponentials(self.exponentials, self.total) + torch.special.entr(self.sink())
+            return with_sink
         if self.queries is None or self.keys is None or self.lse is None:
             return entropy_from_exponentials(self.exponentials, self.total)
         if "mean_keys" not in self._known:
