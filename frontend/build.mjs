@@ -21,7 +21,7 @@ const MODULES = {
   "streamlit-answer": "hosts/streamlit-answer.ts",
   "streamlit-bring": "hosts/streamlit-bring.ts",
   "streamlit-seen": "hosts/streamlit-seen.ts",
-  "streamlit-steer": "hosts/streamlit-steer.ts",
+  "streamlit-view-state": "hosts/streamlit-view-state.ts",
   "streamlit-heads": "hosts/streamlit-heads.ts",
   "streamlit-grid": "hosts/streamlit-grid.ts",
   notes: "hosts/notes.ts",

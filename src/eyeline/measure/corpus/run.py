@@ -18,7 +18,6 @@ from eyeline.look.trace import Trace
 from eyeline.measure.corpus.catalogue import statistic_with, statistics_named
 from eyeline.measure.corpus.distances import head_map
 from eyeline.measure.corpus.effects import rank_agreement
-from eyeline.measure.corpus.result import USUAL
 from eyeline.measure.engines.local import as_engine, check_engine
 from eyeline.measure.engines.processes import Engine
 from eyeline.measure.runs.facts import CorpusFacts
@@ -27,7 +26,7 @@ from eyeline.measure.runs.progress import ReportProgress
 from eyeline.measure.runs.run import Run, open_parts
 from eyeline.measure.runs.table import Table
 from eyeline.measure.statistics.loop import Groups, Loop, LoopOfWorkers, Plan, Position, check_same, load_state, only_run, remove_state
-from eyeline.measure.statistics.options import AnalyseFacts, AnalyseOptions
+from eyeline.measure.statistics.options import USUAL, AnalyseFacts, AnalyseOptions
 from eyeline.measure.statistics.prepare import GROUP, Preparation, characters, corpus_facts, documents_of, provenance, unknown_tokens
 from eyeline.measure.statistics.statistic import Statistic
 from eyeline.messages import Message

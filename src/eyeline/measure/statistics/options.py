@@ -1,4 +1,4 @@
-"""The options of `el.analyse`, and the facts of its runs."""
+"""The options of `el.analyse`, what it measures by default, and the facts of its runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from eyeline.measure.runs.options import Options, layers_option, option, seed_op
 
 #: The most tokens of a sentence or window whose words are looked at, unless given.
 MAX_TOKENS = 128
+
+#: What a run measures unless other analyses are named, in the order of the report. Nothing of it needs gradients.
+USUAL = ("average_attention", "entropy", "position_alone", "distances")
+
+#: What can be asked for by name beside them: importance takes a backward pass over every text, at several times their cost;
+#: head scores a pass over random tokens for each text, and are of decoders.
+BY_NAME = ("importance", "max_logit", "head_scores")
 
 
 @dataclass(frozen=True)

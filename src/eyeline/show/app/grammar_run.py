@@ -236,7 +236,7 @@ def show_relation(say: Words, run: Run, folder: Path, known: list[str], picked: 
     index = st.selectbox(
         say("grammar.sentence"), range(len(rows)), format_func=lambda i: " ".join(json.loads(str(rows[i]["words"]))), key=f"sentence-{name}"
     )
-    show_sentence(say, run, json.loads(str(rows[index or 0]["words"])), _best_head(row), str(row["direction"]), f"relation-view-{name}")
+    show_sentence(say, run, json.loads(str(rows[index or 0]["words"])), HeadRef.of_row(row), str(row["direction"]), f"relation-view-{name}")
 
 
 def _choice(say: Words, run: Run, name: str, known: list[str]) -> dict[str, Cell]:
@@ -251,7 +251,7 @@ def _choice(say: Words, run: Run, name: str, known: list[str]) -> dict[str, Cell
 
     chosen = st.selectbox(say("grammar.column_relation"), known, format_func=relation_label, key=f"relation-{name}", width=420)
     row = next(row for row in run.table("syntax").rows() if row["relation"] == chosen)
-    head = _best_head(row)
+    head = HeadRef.of_row(row)
     st.button(
         say("grammar.best_head", head=str(head), accuracy=f"{float(row['accuracy']):.1f}", baseline=f"{baseline_of(row):.1f}",
             direction=say.name("direction", str(row["direction"]))),
@@ -273,10 +273,6 @@ def _drawn(say: Words, run: Run, folder: Path, relation: str) -> list[dict[str, 
         drawing = figures.kept(say, folder, f"syntax_examples/{relation}", lambda style: draw_relation(run, style, relation))
         st.plotly_chart(drawing, theme=None, config=figures.CONFIG, key=f"examples-{folder.name}-{relation}-{say.language}")
     return rows
-
-
-def _best_head(row: dict[str, Cell]) -> HeadRef:
-    return HeadRef.of_row(row)
 
 
 def _opening(run: Run, known: list[str]) -> str:

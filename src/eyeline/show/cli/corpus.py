@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from eyeline.measure.corpus.result import BY_NAME, USUAL
 from eyeline.measure.runs.options import given_options
-from eyeline.measure.statistics.options import AnalyseOptions
+from eyeline.measure.statistics.options import BY_NAME, USUAL, AnalyseOptions
 from eyeline.show.cli.options import CorpusPath, Language, MeasuringCorpus, ModelName, Output, Overwrite
 from eyeline.show.cli.terminal import console
 

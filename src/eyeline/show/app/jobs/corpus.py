@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from eyeline.measure.corpus.result import USUAL
 from eyeline.measure.runs.options import given_options
 from eyeline.measure.runs.progress import Progress
-from eyeline.measure.statistics.options import AnalyseOptions
+from eyeline.measure.statistics.options import USUAL, AnalyseOptions
 from eyeline.show.app.jobs.job import Job, save_run
 from eyeline.show.app.kit.models import opened_model
 from eyeline.show.app.kit.settings import Limits

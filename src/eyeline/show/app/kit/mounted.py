@@ -173,7 +173,9 @@ def change_state(data: bytes, view: str, click: Click | None, state: Mapping[str
     with st.container():  # also before the first click: what follows keeps its position on the page
         if click is None or not state:
             return {}
-        _component("steer")(data=[_header(data)["digest"], click.number, dict(state)], key=f"eyeline-steer-{view}", height=1)
+        _component("view_state", "streamlit-view-state")(
+            data=[_header(data)["digest"], click.number, dict(state)], key=f"eyeline-view-state-{view}", height=1
+        )
     return state if _reading(view) == click.reading else {}
 
 
