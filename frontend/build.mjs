@@ -11,7 +11,7 @@ const source = join(here, "src");
 const outdir = process.argv[2] ?? join(here, "../src/eyeline/look/views/static");
 const CORE_LIMIT = 160_000; // bytes
 
-const VIEWS = ["model", "neuron", "space", "sentence", "generation"];
+const VIEWS = ["model", "neuron", "space", "sentence", "text", "generation"];
 /** Hosts whose code is run, and hosts that export something. */
 const SCRIPTS = { page: "hosts/page.ts" };
 const MODULES = {

@@ -200,6 +200,7 @@ class Frame {
         space: this.labels.keyboard_help_space,
         sentence: this.labels.keyboard_help_sentence,
         generation: this.labels.keyboard_help_generation,
+        text: this.labels.keyboard_help_text,
       }[kind],
     );
     this.shown = kind;
@@ -207,7 +208,7 @@ class Frame {
 
   /** Controls above the picture; where there is no room beside each other, some views begin with the picture. */
   private order(): void {
-    const first = viewKind(this.shown!).pictureFirst && this.host.clientWidth < NARROW;
+    const first = viewKind(this.shown!).pictureFirst === true && this.host.clientWidth < NARROW;
     if (first === (this.stageElement.nextElementSibling === this.slot)) return;
     if (first) this.stageElement.after(this.slot, ...(this.answer ? [this.answer.element] : []));
     else this.stageElement.before(...(this.answer ? [this.answer.element] : []), this.slot);

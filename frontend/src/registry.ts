@@ -107,8 +107,10 @@ export interface Summary {
   pointed?: { row: number; col: number } | null;
   thumbnails?: DrawnThumbnail[];
   sheet?: DrawnLines[];
-  /** Lines of text. */
+  /** Lines of text; the first and the last token in sight; tokens that are shaded. */
   rows?: number;
+  seen?: { left: number; right: number };
+  shaded?: number[];
   keys_shown?: DrawnKey[];
   spaces?: DrawnSpace[];
   /** Of a generation: the row that is lit, what its other keys have together, the shares of the parts, the grid of heads. */

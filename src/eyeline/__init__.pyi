@@ -30,6 +30,7 @@ from .look.views.head import head_view as head_view
 from .look.views.model import model_view as model_view
 from .look.views.neuron import neuron_view as neuron_view
 from .look.views.sentence import sentence_view as sentence_view
+from .look.views.sentence import text_view as text_view
 from .measure.causes.attribute import attribute as attribute
 from .measure.causes.circuit import circuit as circuit
 from .measure.causes.parts import part_effects as part_effects

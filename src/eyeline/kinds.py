@@ -61,6 +61,7 @@ VIEWS = {
         ViewKind("model", "eyeline.look.views.still:model_picture", ("model",)),
         ViewKind("neuron", "eyeline.look.views.still:neuron_picture", ("neuron",), by_layer=True),
         ViewKind("sentence", "eyeline.look.views.running_text:sentence_picture", ("sentence",), by_layer=True),
+        ViewKind("text", "eyeline.look.views.running_text:text_picture", ("text",), by_layer=True),
         ViewKind("generation", "eyeline.look.views.generation:generation_picture", ("generation",)),
         ViewKind("space", "eyeline.measure.space.still:space_picture", ("space",)),
     )

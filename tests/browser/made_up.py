@@ -161,6 +161,12 @@ def sentence(n: int, state: dict[str, Any] | None = None, **given: Any) -> View:
     return el.sentence_view(small, layer=0, head=0, locked=[]).starting(**state or {})
 
 
+def paragraph(n: int, state: dict[str, Any] | None = None, **given: Any) -> View:
+    """A text view of one layer, at its first head, with no word chosen."""
+    small = trace(n, **{"layers": 1, "heads": 2, **given})
+    return el.text_view(small, layer=0, head=0, locked=[]).starting(**state or {})
+
+
 SENTENCE = "The keys that the old librarian had forgotten on the table were found by the cleaner, who gave them back."
 PAGES: dict[str, Callable[[], View]] = {
     **{f"{kind}-{n}": partial(view, kind, n) for kind in VIEWS for n in (8, 30, 128, 512)},
@@ -172,6 +178,7 @@ PAGES: dict[str, Callable[[], View]] = {
     "model-cross": lambda: crossed("model"),
     "sentence-14": lambda: sentence(14, state={"locked": [5]}),
     "sentence-120": lambda: sentence(120, state={"locked": [50]}),
+    "text-300": lambda: paragraph(300, state={"locked": [50]}),
     "neuron-8": lambda: neurons(8),
     "neuron-30-grouped-causal": lambda: neurons(30, key_heads=2, causal=True, state={"query": 20, "expanded": 3}),
     "neuron-30-bias": lambda: neurons(30, bias=True, state={"query": 5}),

@@ -19,6 +19,7 @@ KINDS = {
     "heatmap": lambda: made_up.view("head", 18, layers=2, heads=4, strange=True, state={"as": "heatmap"}),
     "model": lambda: made_up.view("model", 18, layers=2, heads=4, strange=True),
     "neuron": lambda: made_up.neurons(12),
+    "text": lambda: made_up.paragraph(40, strange=True),
     "sentence": lambda: made_up.sentence(18, strange=True),
     "generation": lambda: made_up.generation(strange=True),
     "space": lambda: made_up_space.view([18, 18], strange=True),

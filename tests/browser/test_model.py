@@ -123,7 +123,9 @@ def test_a_search_that_finds_nothing_says_so(show, kind):
     shown.page.locator("input[name=find]").fill("quick")
     shown.until("state.find === 'quick'")
     shown.page.get_by_text("0 matches").wait_for(state="detached")
-    assert message.inner_text() == ""
+    assert message.inner_text() == "1 match"
+    shown.page.locator("input[name=find]").fill("o")
+    shown.soon(lambda: shown.page.get_by_text(f"{sum('o' in token for token in made_up.text(10).tokens)} matches", exact=True).wait_for())
 
 
 def test_on_a_phone_a_sign_says_that_there_are_more_heads(show):

@@ -47,10 +47,16 @@ function controlOf(host: AnswerHost, prediction: PredictionSpec): AnswerControl 
   const tools = el("div", { class: "switched", role: "group", "aria-label": labels.switched_off });
   let changed: ChangedAnswer | null = null;
 
-  const bar = (width: number, now: boolean) => {
-    const fill = el("span", { class: now ? "answer-fill now" : "answer-fill" });
-    fill.style.width = `${Math.round(100 * Math.min(1, Math.max(0, width)))}%`;
-    return fill;
+  const percent = (part: number) => `${Math.round(100 * Math.min(1, Math.max(0, part)))}%`;
+
+  /** As long as the probability is now; a mark stands where it was before. */
+  const bar = (before: number, after: number | null) => {
+    const fill = el("span", { class: after !== null && after > before ? "answer-fill up" : "answer-fill" });
+    fill.style.width = percent(after ?? before);
+    if (after === null) return [fill];
+    const mark = el("span", { class: "answer-before" });
+    mark.style.left = percent(before);
+    return [fill, mark];
   };
 
   const drawRows = (after: PredictionSpec | null) => {
@@ -67,7 +73,7 @@ function controlOf(host: AnswerHost, prediction: PredictionSpec): AnswerControl 
               "span",
               { class: "answer-choice", "data-choice": name, "data-before": before ?? "", "data-after": now ?? "" },
               el("span", { class: "answer-token" }, name),
-              prediction.kind !== "number" && el("span", { class: "answer-track" }, bar(before ?? 0, false), after && bar(now ?? 0, true)),
+              prediction.kind !== "number" && el("span", { class: "answer-track" }, ...bar(before ?? 0, after && (now ?? 0))),
               el("span", { class: "answer-number" }, after ? changeText("", before, now).trim() : before!.toFixed(2)),
             ),
           ),

@@ -165,10 +165,10 @@ export function numbers(
   };
 }
 
-/** A field for a token to find; it says so while the typed text has no match. */
+/** A field for a token to find; how many matches there are is said beside it. */
 export function search(
   { labels, set, find }: { labels: Labels; set(patch: Partial<State>): void; find(by: 1 | -1): void },
-  isMatch: (state: State) => boolean,
+  matches: (state: State) => string,
 ): Control {
   const title = labels.find;
   const input = el("input", {
@@ -186,7 +186,7 @@ export function search(
     element: el("span", { class: "search" }, input, status),
     sync(state) {
       if (input.value !== state.find) input.value = state.find;
-      status.textContent = state.find.trim() === "" || isMatch(state) ? "" : labels.no_match;
+      status.textContent = state.find.trim() === "" ? "" : matches(state);
     },
   };
 }

@@ -42,7 +42,7 @@ export function spaceToolbar(host: ToolbarHost): Toolbar {
     only(tools(host), opened),
   );
   bar.push(
-    search(host, (s) => isMatch(host, s)),
+    search(host, (s) => (isMatch(host, s) ? "" : host.labels.no_match)),
     only(pairs(host), (s) => s.opened || isSheet(s)),
     lasso(host),
   );

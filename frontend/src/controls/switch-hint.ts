@@ -9,7 +9,7 @@ export function switchHint(spec: Spec, state: State, labels: Labels): string {
   const { by_head, by_layer } = drawnOf(spec, state);
   const kind = shownKind(spec.kind, state);
   const layer = `L${spec.stacks[state.stack].layers[state.layer].layer}`;
-  if (kind === "sentence")
+  if (kind === "sentence" || kind === "text")
     return by_head ? labels.switch_hint_arcs : counted(labels.switch_hint_whole, by_layer ? layer : labels.all_layers);
   if (kind === "neuron") return labels.switch_hint_keys;
   if (kind === "model") return by_head ? labels.switch_hint_grid : by_layer ? labels.switch_hint_layers : labels.switch_hint_neither;

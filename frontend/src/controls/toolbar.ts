@@ -3,7 +3,7 @@
 import { axes, hasParts, isPair, matches, partLegend } from "../core/reading/axes";
 import { themeOf } from "../core/theme";
 import { type HeadGrid, headNumber, type Kind, type Spec, type State } from "../core/input/contract";
-import type { Labels } from "../core/words/labels";
+import { counted, type Labels } from "../core/words/labels";
 import { quantitiesOf, quantityName } from "../core/reading/quantity";
 import { checkbox, menu, numbers, search, segmented, select, stepper, type Control } from "./controls";
 import type { Format } from "../marks/painters/picture";
@@ -66,7 +66,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
   if (host.spec.stacks.some((_, i) => isPair(host.spec, i))) bar.push(pairMenu(host));
   if (host.spec.stacks.some((_, i) => hasParts(host.spec, i))) bar.push(partsMenu(host));
   bar.push(readingMenu(host, kind));
-  bar.push(search(host, (s) => isMatch(host.spec, s, kind)));
+  bar.push(search(host, (s) => matchCount(host.spec, s, kind, labels)));
   if (kind === "head") bar.push(lineZoom(host));
   const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set, host.switchOff)] : [];
   return toolbarOf(labels, bar, rows);
@@ -109,10 +109,17 @@ export const directionChoice = ({ labels, set }: ToolbarHost): Control =>
     (v) => set({ direction: v as State["direction"] }),
   );
 
-/** Whether any token (or word) that is left in matches. */
-export function isMatch(spec: Spec, state: State, kind: Kind): boolean {
+/** How many of the tokens (or words) that are left in match, in words; those of two texts together. */
+export function matchCount(spec: Spec, state: State, kind: Kind, labels: Labels): string {
   const { rows, cols } = axes(spec, kind === "neuron" ? { ...state, level: "token" } : state, null);
-  return [rows, cols].some((side) => matches(side, state.find).includes(true));
+  const { query_text, key_text } = spec.stacks[state.stack];
+  const found = new Set(
+    [rows, cols].flatMap((side, at) => {
+      const text = at ? key_text : query_text;
+      return matches(side, state.find).flatMap((yes, i) => (yes ? [`${text} ${side.units[i]}`] : []));
+    }),
+  );
+  return found.size ? counted(found.size === 1 ? labels.n_matches_one : labels.n_matches, found.size) : labels.no_match;
 }
 
 /** Beside the title: what concerns the picture, not the attention. */

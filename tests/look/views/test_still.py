@@ -326,3 +326,18 @@ def test_a_sentence_leaves_out_the_lines_to_a_sink_and_says_so() -> None:
     assert len(arcs_in(view)) == 4
     assert "“[CLS]” gets 60 % of this head’s attention" in still(view)
     assert len(arcs_in(view.starting(mute_sinks=False))) == 5
+
+
+def test_a_paragraph_shades_words_by_what_the_chosen_one_looks_at() -> None:
+    weights = np.array([[[0.1, 0.8, 0.1], [0.0, 0.5, 0.5], [0.2, 0.2, 0.6]]])
+    drawn = still(el.text_view(el.Trace.from_arrays([weights], ["the", "old", "cat"]), locked=[0]))
+    opacities = [float(each) for each in re.findall(r'rx="3" fill="#[0-9a-f]{6}" opacity="([0-9.]+)"', drawn)]
+    assert opacities == pytest.approx([1, 1, (0.1 / 0.8) ** 0.5], abs=0.01)  # the chosen word; 0.8, the largest; 0.1
+
+
+def test_the_picture_of_a_long_text_is_bounded_and_holds_the_chosen_word() -> None:
+    view = el.text_view(trace([f"t{i}" for i in range(900)], heads=1), locked=[700])
+    assert len(still(view)) < 150_000
+    assert ">t700<" in still(view)
+    assert ">t1<" not in still(view)
+    assert ">t1<" in still(view, SAVED)

@@ -2,7 +2,7 @@
 
 import type { Spec } from "./contract";
 
-const KINDS = ["head", "model", "neuron", "space", "sentence", "generation"];
+const KINDS = ["head", "model", "neuron", "space", "sentence", "text", "generation"];
 
 /** What is wrong with a spec, or null. */
 export function problem(spec: Spec): string | null {

@@ -55,7 +55,7 @@ export interface StackSpec {
   why_no_values?: "not_kept" | "not_given";
 }
 
-export type Kind = "head" | "model" | "neuron" | "space" | "sentence" | "generation";
+export type Kind = "head" | "model" | "neuron" | "space" | "sentence" | "text" | "generation";
 
 export type Facts = Record<string, number | null>;
 

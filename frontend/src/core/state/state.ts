@@ -9,7 +9,7 @@ import { fitSpace } from "./space-state";
 export const LINES_UP_TO = 256;
 
 /** Views that show one head at a time. */
-const single = (spec: Spec): boolean => ["neuron", "space", "sentence", "generation"].includes(spec.kind);
+const single = (spec: Spec): boolean => ["neuron", "space", "sentence", "text", "generation"].includes(spec.kind);
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 

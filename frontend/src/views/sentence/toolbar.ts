@@ -4,7 +4,7 @@ import {
   directionChoice,
   drawnMenu,
   headStepper,
-  isMatch,
+  matchCount,
   layerStepper,
   levelChoice,
   pairMenu,
@@ -29,7 +29,7 @@ export function sentenceToolbar(host: ToolbarHost): Toolbar {
   if (spec.stacks.some((_, i) => hasParts(spec, i))) bar.push(partsMenu(host));
   const reading = [levelChoice(host), directionChoice(host), muteSinks(host)];
   bar.push(readingMenu(host, "sentence", reading));
-  bar.push(search(host, (s) => isMatch(spec, s, "sentence")));
+  bar.push(search(host, (s) => matchCount(spec, s, spec.kind, labels)));
   return toolbarOf(labels, bar);
 }
 

@@ -19,12 +19,9 @@ import { isCoarse } from "../pointer";
 import { Tip } from "../tip";
 import { type Arc, arcsOf, arcWidth, curveBetween, sentenceScene, spots, type Part, type SentenceInput } from "./scene";
 import { isRightToLeft, textLayout, wordAt } from "./layout";
+import { sinkIn } from "./sink";
 import { gapBefore, type Sides, sides, type Word, wordWidth } from "./words";
 
-/** From this share on, the token that gets most of the head's attention is a sink, whose arcs are left out. */
-const SINK = 0.5;
-/** In a shorter text a large share says nothing: there are too few tokens to share the attention. */
-const FEWEST = 4;
 const PLAY_STEP = 700; // ms a layer is shown
 const SIZES = { largest: 26, oneLine: 18, several: 22 };
 const SIZES_NARROW = { largest: 26, oneLine: 18, several: 20 };
@@ -94,20 +91,6 @@ export function sentenceView(stage: Stage): ViewInstance {
     return numbers;
   };
 
-  /** The word on which most of the head's attention rests, and its share. */
-  const sinkOf = (): { word: Word; share: number } | null => {
-    const [map] = reading?.maps ?? [];
-    if (!map || reading!.quantity.method !== "attention") return null;
-    const [n, width] = [reading!.rows.labels.length, reading!.cols.labels.length];
-    if (width < FEWEST || n < FEWEST) return null;
-    const sums = new Float64Array(width);
-    for (let i = 0; i < map.weights.length; i++) sums[i % width] += map.weights[i];
-    const best = sums.indexOf(Math.max(...sums));
-    const share = sums[best] / n;
-    const word = words.find(({ col }) => col === best);
-    return word && share >= SINK ? { word, share } : null;
-  };
-
   const offOf = (): ((query?: number, key?: number) => boolean) => {
     const state = stage.state();
     const stack = stage.spec.stacks[state.stack];
@@ -147,7 +130,7 @@ export function sentenceView(stage: Stage): ViewInstance {
     if (!reading) return;
     const state = stage.state();
     const focus = focusNow();
-    const sink = state.mute_sinks ? sinkOf() : null;
+    const sink = state.mute_sinks ? sinkIn(reading, words) : null;
     const muted = new Set(sink ? [sink.word] : []);
     const [keys, queries] = parts.length > 1 ? [parts[0].words, parts[1].words] : [words, words];
     drawn = arcsOf(reading, state, queries, keys, focus, muted, offOf());
@@ -339,7 +322,7 @@ export function sentenceView(stage: Stage): ViewInstance {
   };
 
   const syncSink = () => {
-    const sink = reading && sinkOf();
+    const sink = reading && sinkIn(reading, words);
     sinkLine.hidden = !sink;
     if (!sink) return;
     const muted = stage.state().mute_sinks;

@@ -98,7 +98,7 @@ const BLANK = 3.4; // of the size of the letters
 const SMALL = 0.52;
 
 /** The size of special tokens beside letters of this size: small, never too small to be read. */
-export const specialSize = (size: number): number => Math.max(10, Math.round(size * SMALL));
+export const specialSize = (size: number): number => Math.max(12, Math.round(size * SMALL));
 
 const widths = new Map<string, number>();
 
@@ -119,6 +119,15 @@ export function wordWidth(word: Word, size: number): number {
 
 /** Pieces of a word stand close, words apart. */
 export const gapBefore = (word: Word, size: number): number => (word.goesOn ? Math.max(2, 0.12 * size) : 0.62 * size);
+
+const CLOSES = /^[,.;:!?%)\]}\u2019\u201d\u00bb\u3001\u3002\uff0c\uff0e\uff01\uff1f\uff09\u300d\u300f'-]+$/u;
+const OPENS = /^[([{\u201c\u00ab\u300c\u300e\uff08-]$/u;
+
+/** As it is printed: no space before a comma and after a bracket. */
+export function printedGap(word: Word, before: Word | undefined, size: number): number {
+  const tight = word.goesOn || CLOSES.test(word.written) || (before !== undefined && OPENS.test(before.written));
+  return tight ? (word.goesOn ? 1.5 : 1) : 0.34 * size;
+}
 
 /** The longest form of the text that fits. */
 export function fittedText(text: string, room: number, size: number): string {

@@ -105,6 +105,11 @@ class SentenceViewOptions(TypedDict, total=False):
     theme: Literal["system", "light", "dark"]
 
 
+class TextViewOptions(SentenceViewOptions, total=False):
+    """Options of `text_view`."""
+
+
+
 class GenerationViewOptions(TypedDict, total=False):
     """Options of `generation_view`."""
 

@@ -124,13 +124,20 @@ def letters_wide(text: str) -> float:
     return sum(map(wide, text))
 
 
-def laid_out(words: Sequence[Word], top: float, arcs: float, arcs_of_lines: float) -> tuple[list[Word], int, float, float]:
+def laid_out(
+    words: Sequence[Word],
+    top: float,
+    arcs: float,
+    arcs_of_lines: float,
+    sizes: tuple[int, int, int] = (LARGEST, ONE_LINE, SEVERAL),
+    below: int = NUMBERS,
+) -> tuple[list[Word], int, float, float]:
     """The words with their positions; the size of the letters, the room for arcs above a line, and the height at which all ends."""
 
     def wide(word: Word, size: float) -> float:
         if word.blank:
             return BLANK * size
-        return max(4.0, letters_wide(word.text) * (max(10.0, SMALL * size) if word.special else size))
+        return max(4.0, letters_wide(word.text) * (max(12.0, SMALL * size) if word.special else size))
 
     def gap(word: Word, size: float) -> float:
         return max(2.0, PIECE_GAP * size) if word.goes_on else GAP * size
@@ -140,9 +147,9 @@ def laid_out(words: Sequence[Word], top: float, arcs: float, arcs_of_lines: floa
     def whole(size: float) -> float:
         return sum(wide(word, size) + (gap(word, size) if index else 0) for index, word in enumerate(words))
 
-    one = next((size for size in range(LARGEST, ONE_LINE - 1, -1) if whole(size) <= room), None)
-    size, above = one or SEVERAL, arcs if one else arcs_of_lines
-    pitch, x, line, placed = above + round(1.4 * size) + NUMBERS, 0.0, 0, []
+    one = next((size for size in range(sizes[0], sizes[1] - 1, -1) if whole(size) <= room), None)
+    size, above = one or sizes[2], arcs if one else arcs_of_lines
+    pitch, x, line, placed = above + round(1.4 * size) + below, 0.0, 0, []
     for word in words:
         width, before = min(room, wide(word, size)), gap(word, size) if x else 0.0
         if x and x + before + width > room:
@@ -263,7 +270,7 @@ def curve(start: Word, end: Word, room: float, one_text: bool) -> str:
 
 def word_drawn(word: Word, size: float, *, chosen: bool, to: bool) -> str:
     """A word, or the rule of a blank; a chosen one in bold with a line below it."""
-    letters = max(10.0, SMALL * size) if word.special else size
+    letters = max(12.0, SMALL * size) if word.special else size
     colour, left, right = PAGE.key if to else PAGE.query, word.x - word.width / 2, word.x + word.width / 2
     base = word.y + 0.62 * size
 
@@ -295,3 +302,55 @@ def numbers_drawn(words: Sequence[Word], numbers: np.ndarray, muted: int | None,
             f'<text x="{word.x:.1f}" y="{y:.1f}" text-anchor="middle" font-family="monospace" font-size="13"{fill}>{value:.3f}</text>'
         )
     return found
+
+
+# ---- The text view: a paragraph whose words are shaded
+
+
+#: The size of its letters, the most words of a preview and of a saved picture, and the least part of the largest number that is shaded.
+PARAGRAPH, PREVIEWED, MOST_WORDS, LEAST_SHADE = 16, 300, 4200, 0.02
+
+
+def text_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> str:
+    """The paragraph, its words shaded by what the chosen ones look at; a preview shows the words around the first of them."""
+    state, layer = view.state, view.state.get("layer", 0)
+    stack = view.spec["stacks"][state.get("stack", 0)]
+    part, to = visible_part(view, layer), state.get("direction") == "to"
+    record, maps, quantity = stack["layers"][layer], head_maps(view, part)[:1], drawn_quantity(view)
+    named = str(HeadRef("", record["layer"], head_number(record, state.get("heads", [0])[0])))
+    count = words.count(f"{part.unit}s", len(part.queries))
+    title = f"{quantity_title(quantity, words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {named} · {count}"
+    if not part.queries or not part.keys or not maps:
+        return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "", caption)
+    weights, held = maps[0].weights, locked_units(view, part)
+    muted = sink_of(weights) if quantity is None and state.get("mute_sinks", True) else None
+    numbers = weights[:, held].sum(axis=1) if to else weights[held].sum(axis=0)
+    units, own = (part.rows, part.columns) if to else (part.columns, part.rows)
+    values = dict(zip(units, numbers.tolist(), strict=True))
+    chosen = {own[index] for index in held} if stack["query_text"] == stack["key_text"] else set()
+    if muted is not None and not to:
+        values.pop(part.columns[muted])
+    text = text_of(view.spec["texts"][stack["query_text" if to else "key_text"]])
+    every = words_of(text, sorted({*units, *chosen}), part.unit)
+    most = PREVIEWED if bounds.lines < MOST_ARCS else MOST_WORDS
+    first = max(0, min(len(every) - most, next((at for at, word in enumerate(every) if word.unit in chosen), 0) - most // 2))
+    placed, size, _, high = laid_out(every[first : first + most], TOP, 0, 0, (PARAGRAPH,) * 3, 4)
+    largest = max([abs(value) for unit, value in values.items() if unit not in chosen], default=0) or 1.0
+    signed = quantity is not None and quantity["signed"]
+    drawn = []
+    for word in placed:
+        value = values.get(word.unit, 0.0)
+        full = (PAGE.negative if value < 0 else PAGE.positive) if signed else PAGE.query if to else PAGE.key
+        share = min(1.0, abs(value) / largest)
+        shade = (PAGE.key if to else PAGE.query) if word.unit in chosen else full if share >= LEAST_SHADE else None
+        if shade is not None:
+            opacity = 1.0 if word.unit in chosen else share**0.5
+            drawn.append(
+                f'<rect x="{word.x - word.width / 2 - 2:.1f}" y="{word.y - 11:.1f}" width="{word.width + 4:.1f}" height="22" rx="3" '
+                f'fill="{shade}" opacity="{opacity:.2f}"/>'
+            )
+        fill = f' fill="{PAGE.ground}"' if word.unit in chosen else f' fill="{PAGE.muted}"' if word.special and shade is None else ""
+        letters = max(12.0, SMALL * size) if word.special else size
+        at = f'x="{word.x:.1f}" y="{word.y + 5:.1f}" text-anchor="middle" font-size="{letters:.3g}"{fill}'
+        drawn.append(f"<text {at}>{'____' if word.blank else escape(word.text)}</text>")
+    return svg(WIDE, high + 8, title, "".join(drawn), caption)

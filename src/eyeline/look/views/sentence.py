@@ -1,15 +1,15 @@
-"""The sentence view: the text in large type, and arcs from one word to the words that it looks at."""
+"""The sentence view: a text in large type, with arcs from one word to the words that it looks at; and the text view, for long ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 from eyeline.look.trace import Trace, check_trace
 from eyeline.look.views.head import at_largest_effect
 from eyeline.look.views.live import AnswersAgain
 from eyeline.look.views.neuron import query_of_strongest_look
-from eyeline.look.views.options import SentenceViewOptions
+from eyeline.look.views.options import SentenceViewOptions, TextViewOptions
 from eyeline.look.views.view import View, first_head, lay_out, telling_head
 
 
@@ -43,23 +43,44 @@ def sentence_view(
     >>> sentence_view(Trace.from_arrays([[[[0.5, 0.5], [1.0, 0.0]]]], ["a", "b"])).state["locked"]
     [1]
     """
+    given = {"layers": layers, "also": also, "model": model, "effects": effects, "language": language}
+    return opened_at_word("sentence", trace, options, stack=stack, layer=layer, head=head, **given)
+
+
+def text_view(
+    trace: Trace,
+    *,
+    stack: str | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    layers: Sequence[int] | None = None,
+    also: Sequence[Trace] = (),
+    model: AnswersAgain | None = None,
+    effects: bool = False,
+    language: str = "en",
+    **options: Unpack[TextViewOptions],
+) -> View:
+    """The paragraph itself, its words shaded by what one word looks at, with the map of the head beside it: for texts from some 200 to
+    4,096 tokens, where a sentence with arcs is too long. Its options are those of `el.sentence_view`.
+
+    >>> from eyeline.look.trace import Trace
+    >>> text_view(Trace.from_arrays([[[[0.5, 0.5], [1.0, 0.0]]]], ["a", "b"]), locked=[0])
+    <text view of arrays, 2 tokens>
+    """
+    given = {"layers": layers, "also": also, "model": model, "effects": effects, "language": language}
+    return opened_at_word("text", trace, options, stack=stack, layer=layer, head=head, **given)
+
+
+def opened_at_word(
+    kind: str, trace: Trace, options: Mapping[str, Any], *, stack: str | None, layer: int | None, head: int | None, **given: Any
+) -> View:
+    """A view of a running text, opened at a head and a word that show something."""
     check_trace(trace)
-    anywhere = layer is None and head is None
-    if anywhere and not effects and (telling := telling_head(trace, stack, layers, options)):
+    anywhere, effects = layer is None and head is None, given["effects"]
+    if anywhere and not effects and (telling := telling_head(trace, stack, given["layers"], options)):
         layer, head = telling.layer, telling.head
-    view = lay_out(
-        "sentence",
-        trace,
-        stack=stack,
-        layers=layers,
-        start=layer,
-        heads=[first_head(trace, stack) if head is None else head],
-        state=dict(options),
-        also=also,
-        model=model,
-        effects=effects,
-        language=language,
-    )
+    heads = [first_head(trace, stack) if head is None else head]
+    view = lay_out(kind, trace, stack=stack, start=layer, heads=heads, state=dict(options), **given)
     if anywhere and effects:
         view = at_largest_effect(view)
     return view if "locked" in options else view.starting(locked=[chosen_word(view)])

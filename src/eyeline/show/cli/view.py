@@ -32,6 +32,7 @@ class Kind(StrEnum):
     model = "model"
     neuron = "neuron"
     sentence = "sentence"
+    text = "text"
 
 
 class TokenLayout(StrEnum):
@@ -158,20 +159,21 @@ def _save_view(
     from eyeline.look.views.head import head_view
     from eyeline.look.views.model import model_view
     from eyeline.look.views.neuron import neuron_view
-    from eyeline.look.views.sentence import sentence_view
+    from eyeline.look.views.sentence import sentence_view, text_view
     from eyeline.look.views.view import first_layer, opening_head
 
     opens_itself = kind is Kind.model or (
-        kind in (Kind.head, Kind.sentence) and model is not None
+        kind in (Kind.head, Kind.sentence, Kind.text) and model is not None
     )  # the latter at the head that the answer needs most
     if layer is None and head is None and not opens_itself:
         layer, head = (first_layer(trace, stack), None) if {"layer", "heads"} & state.keys() else opening_head(trace, stack)
     heads = None if head is None else [head]
     if kind is Kind.neuron:
         shown = neuron_view(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language)
-    elif kind is Kind.sentence:
+    elif kind in (Kind.sentence, Kind.text):
         held = {key: state[key] for key in ("locked", "direction") if key in state}
-        shown = sentence_view(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language, **held)
+        opened = sentence_view if kind is Kind.sentence else text_view
+        shown = opened(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language, **held)
     elif kind is Kind.model:
         shown = model_view(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language)
     else:
