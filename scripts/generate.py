@@ -256,7 +256,14 @@ def options() -> str:
 
 
 def record(name: str, meaning: str, fields: list[str], base: str = "TypedDict") -> list[str]:
-    return ["", "", f"class {name}({base}, total=False):", f'    """{meaning}."""', "", *(f"    {field}" for field in fields)]
+    return [
+        "",
+        "",
+        f"class {name}({base}, total=False):",
+        f'    """{meaning}."""',
+        *([""] if fields else []),
+        *(f"    {field}" for field in fields),
+    ]
 
 
 def python_type(row: dict[str, Any]) -> str:

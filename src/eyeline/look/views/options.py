@@ -109,7 +109,6 @@ class TextViewOptions(SentenceViewOptions, total=False):
     """Options of `text_view`."""
 
 
-
 class GenerationViewOptions(TypedDict, total=False):
     """Options of `generation_view`."""
 
