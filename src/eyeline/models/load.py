@@ -258,6 +258,15 @@ def _source(name: str, subfolder: str = "") -> tuple[str, str]:
     return name, name
 
 
+def unpack(name: str) -> None:
+    """Unpack a packed model (a GGUF file, an embedded archive) into the user's cache now, so that the first `load` does not."""
+    with quiet_transformers():
+        source, model_name = _source(name)  # unpacks an archive
+        gguf = _gguf_file(source)
+        if gguf is not None:
+            _open_gguf(gguf, model_name, {}, None)
+
+
 def _converted(known: Embedded, source: Path) -> Path:
     """The folder that transformers opens, made from a package's archive the first time and kept in the user's cache."""
     tokenizer = known.tokenizer_source.find()

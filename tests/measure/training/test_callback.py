@@ -13,6 +13,7 @@ from training.induction import repeated
 
 import eyeline as el
 from eyeline.errors import EyelineError
+from eyeline.look.palette import layer_colour
 from tests.measure.causes.trained import LENGTH, TOKENS, untrained
 from tests.models.families import tiny_tokenizer
 
@@ -83,6 +84,9 @@ def test_each_layer_is_logged_to_every_reporter_and_kept_in_folders(tmp_path: Pa
     np.testing.assert_allclose(last["entropy"].astype(float), measured["all"].astype(float), rtol=1e-6)
     figure = el.figure(course, "training")
     assert len(figure.data) == 5 * 2 * untrained().config.n_head
+    assert [line.name for line in figure.data if line.showlegend] == ["0", "1"]
+    assert {(line.legendgroup, line.line.color) for line in figure.data} == {(str(layer), layer_colour(layer, 2)) for layer in (0, 1)}
+    assert figure.layout.legend.title.text == "layer"
 
 
 @pytest.mark.slow

