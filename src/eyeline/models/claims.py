@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyeline.errors import Advice, ModelError
+from eyeline.messages import Message
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -36,27 +37,33 @@ def check_claims(source: str, model_name: str, options: Mapping[str, Any]) -> We
         if _is_code(name, value) and not (options["trust_remote_code"] and not constants.HF_HUB_OFFLINE):
             trusted = "trust_remote_code=True, with the hub in reach"
             raise ModelError(
-                f"The configuration of {model_name} asks for code from the hub ({name.rstrip('.')}: {str(value)[:80]!r}).",
-                "eyeline computes attention with the model's own code and needs none: remove the entry.",
+                Message("refusal.code_from_hub", model=model_name, entry=f"{name.rstrip('.')}: {str(value)[:80]!r}"),
+                Message("refusal.needs_no_code"),
                 Advice(f"Or, if you trust it: {trusted}.", f"Or, if you trust it, in Python: {trusted}."),
             )
         if COUNTS.search(name.rpartition(".")[2]) and isinstance(value, int) and value > files.most_layers:
             raise ModelError(
-                f"The configuration of {model_name} says {name} = {value:,}, but its weights are {files.tensors:,} tensors.",
-                "Is config.json that of another model?",
+                Message("refusal.config_and_weights", model=model_name, name=name, value=f"{value:,}", n=f"{files.tensors:,}"),
+                Message("refusal.other_config"),
             )
     for part in _parts(config):
         for name, value in part.items():
             least = 1 if part is config and AT_LEAST_ONE.fullmatch(name) else 0
             if type(value) is int and value < least and NEVER_NEGATIVE.fullmatch(name):
                 raise ModelError(
-                    f"The configuration of {model_name} says {name} = {value:,}.",
-                    f"It must be {least} or more. Is config.json damaged, or that of another model?",
+                    Message("refusal.config_value", model=model_name, name=name, value=f"{value:,}", least=str(least)),
+                    Message("refusal.other_config"),
                 )
         if (numbers := _input_numbers(part)) > ALLOWED_NUMBERS:
             raise ModelError(
-                f"The configuration of {model_name} asks for pictures of {numbers:,} numbers (image_size {part.get('image_size')}).",
-                f"At most {ALLOWED_NUMBERS:,} are read. Is config.json that of another model?",
+                Message(
+                    "refusal.large_pictures",
+                    model=model_name,
+                    n=f"{numbers:,}",
+                    size=str(part.get("image_size")),
+                    most=f"{ALLOWED_NUMBERS:,}",
+                ),
+                Message("refusal.other_config"),
             )
     return files
 
@@ -227,11 +234,13 @@ class _Count:
         self.numbers += tensor.numel()
         most, most_numbers = 2 * self.files.tensors + ALLOWED_TENSORS, 2 * self.files.numbers + ALLOWED_NUMBERS
         if len(self.names) > most or self.numbers > most_numbers:
-            what = f"{self.numbers:,} numbers" if self.numbers > most_numbers else f"{len(self.names):,} tensors"
+            model, many = self.model_name, self.numbers > most_numbers
             raise ModelError(
-                f"The configuration of {self.model_name} describes a model of more than {what}.",
-                f"Its weights are {self.files.tensors:,} tensors with {self.files.numbers:,} numbers.",
-                "Is config.json that of another model?",
+                Message("refusal.many_numbers", model=model, n=f"{self.numbers:,}")
+                if many
+                else Message("refusal.many_tensors", model=model, n=f"{len(self.names):,}"),
+                Message("refusal.its_weights", tensors=f"{self.files.tensors:,}", numbers=f"{self.files.numbers:,}"),
+                Message("refusal.other_config"),
             )
 
 

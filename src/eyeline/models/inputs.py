@@ -290,7 +290,7 @@ def batch_inputs(model: PreTrainedModel, examples: Sequence[Example], pad_id: in
     known = vocabulary_size(model)
     largest = max(max(example.source.ids) for example in examples)
     if known is not None and largest >= known:
-        raise ModelError(f"The tokeniser gives token {largest}, but the model knows {known} tokens.", "It is another model's tokeniser.")
+        raise ModelError(Message("refusal.unknown_token", token=str(largest), n=str(known)), Message("refusal.other_tokeniser"))
     inputs = _padded([example.source for example in examples], pad_id, "", model.device)
     targets = [example.target for example in examples if example.target is not None]
     if targets:

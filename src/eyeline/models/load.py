@@ -234,14 +234,14 @@ def _source(name: str, subfolder: str = "") -> tuple[str, str]:
     if known is not None:
         folder = known.find()
         if folder is None:
-            raise ModelError(f"The embedded model {name} is not installed.", f"Install it: eyeline models get {name}")
+            raise ModelError(Message("refusal.not_installed", model=name), Message("refusal.install", model=name))
         return str(_converted(known, folder) if known.archive else folder), name
     path = Path(os.path.expanduser(name))  # leaves ~name unchanged where there is no such user
     if len(name) > LONGEST_NAME or max(len(part.encode(errors="replace")) for part in Path(name).parts or ("",)) > LONGEST_PART:
         raise ModelError(f"A model name of {len(name):,} characters: {name[:40]}…", _choices())
     if path.is_file():
         if path.suffix.lower() != GGUF:
-            raise ModelError(f"{name} is a file.", "Give the folder that holds config.json and the weights, or a .gguf file.")
+            raise ModelError(Message("refusal.a_file", model=name), Message("refusal.give_folder"))
         return str(path), path.stem
     if path.is_dir():
         path = path / subfolder
@@ -249,8 +249,8 @@ def _source(name: str, subfolder: str = "") -> tuple[str, str]:
             raise ModelError(f"The folder {name} has no folder {subfolder}.")
         if not (path / "config.json").is_file() and _gguf_file(str(path)) is None:
             raise ModelError(
-                f"The folder {name} has no config.json.",
-                "A model's folder is what save_pretrained writes, or holds one .gguf file.",
+                Message("refusal.no_config", folder=name),
+                Message("refusal.model_folder"),
             )
         return str(path), path.resolve().name
     if path.is_absolute() or name.startswith((".", "~")):
@@ -315,8 +315,8 @@ def _open(
         raise
     except pickle.UnpicklingError as error:
         raise ModelError(
-            f"The weights of {model_name} are a pickle that wants to run code, so they were not opened.",
-            "Ask for a safetensors version of the model.",
+            Message("refusal.pickle", model=model_name),
+            Message("refusal.safetensors"),
         ) from error
     except Exception as error:  # transformers raises errors of nearly every type here: the user needs to know which case it is
         raise _not_opened(source, model_name, options, error) from error
@@ -324,8 +324,9 @@ def _open(
     if missing:
         first = f"{', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}"
         raise ModelError(
-            f"{len(missing)} of the weights of {model_name} are not in its files: {first}",
-            "They would be random, and so would the attention. Is config.json that of another model?",
+            Message("refusal.missing_weights", n=str(len(missing)), model=model_name, names=first),
+            Message("refusal.would_be_random"),
+            Message("refusal.other_config"),
         )
     with torch.no_grad():  # what is not in the files would be random: the same model would have another identity each time
         for name, parameter in hf.named_parameters():
@@ -378,7 +379,7 @@ def _open_tokenizer(source: str, model_name: str, options: dict[str, Any]) -> Pr
         tokenizer = AutoTokenizer.from_pretrained(source, **options)
     except Exception as error:  # as above: nearly everything may be raised
         if has_files:
-            raise ModelError(f"The tokeniser of {model_name} cannot be opened.", f"{type(error).__name__}: {_short(error)}") from error
+            raise ModelError(Message("refusal.no_tokeniser_opens", model=model_name), f"{type(error).__name__}: {_short(error)}") from error
         return None
     return tokenizer if isinstance(tokenizer, PreTrainedTokenizerBase) else None
 

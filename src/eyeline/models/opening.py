@@ -194,8 +194,9 @@ def _recorded_calls(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor], re
         return calls, ""
     if bool(reference[0].isnan().any()):
         raise ModelError(
-            f"{type(model).__name__} computes nan on a tiny text, even without eyeline.",
-            "Its weights are damaged, or its precision is too low for it. Load it in float32, or fetch it again.",
+            Message("refusal.nan_alone", model=type(model).__name__),
+            Message("refusal.damaged"),
+            Message("refusal.load_float32"),
         )
     return [], Message("notice.weights_only.changed")
 

@@ -17,6 +17,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from eyeline.errors import EyelineError, ModelError, nearest
 from eyeline.heads import HeadRef
 from eyeline.look.interventions import Ablate, Intervention
+from eyeline.messages import Message
 from eyeline.models.attention import (
     AttentionCall,
     Changes,
@@ -129,8 +130,8 @@ class Passes:
             self.body(**arguments)  # it replaces parts of itself before they can report anything
             if class_names(self.hf) != self.layout.parts:
                 raise ModelError(
-                    f"{self.name} computes the attention of this input with other parts than when it was opened with a short one.",
-                    "Its maps were not checked for such parts. Give it a shorter text.",
+                    Message("refusal.other_parts", model=self.name),
+                    Message("refusal.shorter_text"),
                 )
         output = self.body(**arguments, output_attentions=True)
         for stack, name in self.layout.outputs.items():

@@ -74,7 +74,7 @@ class Tracer:
         trace = self._trace_batch([example], kept, self.about(), changes)[0]
         names = [str(change) for change in changes]
         if not all(np.isfinite(weights).all() for stack in trace.stacks.values() for weights in stack.weights_by_layer):
-            raise TraceError(f"With {'; '.join(names)} the model computes nan or infinite.", "Scale by a smaller number.")
+            raise TraceError(Message("refusal.computes_not_finite", changes="; ".join(names)), Message("refusal.scale_less"))
         notices = [*trace.notices, *(Message("notice.changed", change=change) for change in names)]
         stacks = trace.stacks
         if any(isinstance(change, KnockOut) and not change.renormalise for change in changes):  # what rows lack is not the sink's alone
