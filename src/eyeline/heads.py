@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
-STACKS = ("encoder", "decoder", "cross")
+STACKS = ("encoder", "decoder", "cross", "vision")
 
 #: How a head is printed. Everything else that prints or reads a head follows from this line, in TypeScript too (scripts/generate.py).
 FORM = "L{layer}·H{head}"

@@ -10,7 +10,7 @@ export interface HeadRef {
 export const headName = (layer: number, head: number, stack = ""): string =>
   `${stack && `${stack} `}L${layer}·H${head}`;
 
-const LABEL = /^(?:(?<stack>encoder|decoder|cross) )?L(?<layer>\d+)·H(?<head>\d+)$/;
+const LABEL = /^(?:(?<stack>encoder|decoder|cross|vision) )?L(?<layer>\d+)·H(?<head>\d+)$/;
 
 /** The head that a label names; null where it is no label of a head. */
 export function readHead(label: string): HeadRef | null {

@@ -9,6 +9,7 @@ export const ENGLISH = {
   encoder: "Encoder",
   decoder: "Decoder",
   cross: "Cross",
+  vision: "Vision",
   drawn: "What is drawn",
   all_layers: "all layers",
   drawn_attention: "Attention",

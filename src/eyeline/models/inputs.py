@@ -28,11 +28,13 @@ class Example:
     """The tokens of one text: what the encoder reads, and what the decoder has written (encoder-decoder models).
 
     dropped   how many tokens were cut off because the model takes no more
+    picture   the positions of the picture beside the text, as a tower of its own reads them
     """
 
     source: TokenizedText
     target: TokenizedText | None = None
     dropped: int = 0
+    picture: TokenizedText | None = None
 
     @property
     def notices(self) -> tuple[Message, ...]:
@@ -45,6 +47,8 @@ class Example:
     def of(self, stack: str) -> tuple[TokenizedText, TokenizedText]:
         """The texts of the queries and of the keys of a stack."""
         target = self.target or self.source
+        if stack == "vision" and self.picture is not None:
+            return self.picture, self.picture
         return {"encoder": (self.source, self.source), "decoder": (target, target), "cross": (target, self.source)}[stack]
 
 
@@ -180,6 +184,10 @@ def label_positions(
     tokenizer: PreTrainedTokenizerBase | None,
 ) -> Example:
     """Tokens for tensors: given names, else the tokens of ids, else position numbers. Stacks that are left out have no sizes."""
+    if "vision" in sizes:
+        of_text = {stack: size for stack, size in sizes.items() if stack != "vision"}
+        picture = TokenizedText.from_tokens([str(i) for i in range(sizes["vision"][1])])
+        return replace(label_positions(of_text, inputs, tokens, tokenizer), picture=picture)
     writes = "decoder_input_ids" in inputs or "cross" in sizes or {"encoder", "decoder"} <= set(sizes)
     lengths = [sizes[stack][1] for stack in ("encoder", "cross") if stack in sizes]
     if writes and "input_ids" in inputs:

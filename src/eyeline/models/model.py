@@ -454,6 +454,9 @@ class Model:
     ) -> Trace:
         """The attention on one input given as tensors (images, sound, ids), batch size 1, without padding.
 
+        With a text and a picture, as the processor of a vision-language model gives them, the picture's tower is a stack of its own:
+        `trace.stacks["vision"]`.
+
         `tokens` names the positions that the encoder reads; positions are numbered where there are no names and no ids.
         """
         return self._tracer.trace_inputs(inputs, tokens, Selection(layers, heads, rows, keep, precision))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
@@ -82,6 +83,71 @@ SINK_WITHIN = 1e-2
 
 #: Queries in that test: the last ones, which see the most keys.
 TEST_QUERIES = 64
+
+
+#: The name of a module within a layer: the list of layers, and the number of this one.
+OF_LAYER = re.compile(r"(.*?)\.(\d+)(?:\.|$)")
+
+
+def layout_of_inputs(model: PreTrainedModel, base: Layout, inputs: Mapping[str, torch.Tensor]) -> Layout:
+    """The layout for one input with more in it than the model was opened with: a text and pictures.
+
+    It is found in the same way, on this input itself: the calls of the text's layers are those that reproduce the maps that the model
+    reports. What is left is the stack `vision` where it is one tower with one call a layer; otherwise it is left out, with a notice.
+    The model is left as it was. Nobody else may run it meanwhile.
+    """
+    name = type(model).__name__
+    with restored(model):
+        try:
+            watched = _watched(model, inputs)
+            own, notices = own_maps(watched.output, watched.watch, inputs, {}, None)
+            single = len(own) == len(base.outputs) == 1  # a prefix may look ahead (PaliGemma): its text is the same stack as without
+            own = dict(zip(base.outputs, own.values(), strict=True)) if single else own
+            if own.keys() != base.outputs.keys():
+                raise ModelError(Message("refusal.no_weights_to_show", model=name), *notices)
+            calls, why = _recorded_calls(model, inputs, watched.output)
+            slots = _match(own, calls) if calls else None
+            if slots is None:
+                raise ModelError(f"{name} cannot be recorded on this input.", why or Message("notice.weights_only.other_maps"))
+            names = _names(model, calls)
+            slots, others = _with_vision(slots, calls, names)
+        finally:
+            use_implementation(model, base.implementation, force=base.forced)
+    return replace(
+        base,
+        calls=slots,
+        outputs={**base.outputs, "vision": ""} if any(slot is not None and slot.stack == "vision" for slot in slots) else base.outputs,
+        causal=tuple(is_causal(recorded.call.mask) for recorded in calls),
+        notices=(*notices, *others, *_without_softmax(model, calls), *_sink_notice(slots)),
+        read=tuple(inputs),
+        modules=names,
+    )
+
+
+def _with_vision(
+    slots: Sequence[Slot | None], calls: Sequence[_RecordedCall], names: Sequence[str]
+) -> tuple[tuple[Slot | None, ...], tuple[Message, ...]]:
+    """The calls that belong to no layer of the text as layers of the tower that reads the picture, one each; or why they are not shown."""
+    found = [OF_LAYER.match(name) if slot is None else None for name, slot in zip(names, slots, strict=True)]
+    towers = sorted({match[1] if match else name for match, slot, name in zip(found, slots, names, strict=True) if slot is None})
+    layers = [int(match[2]) for match in found if match is not None]
+    why = ""
+    if len(towers) > 1 or None in [match for match, slot in zip(found, slots, strict=True) if slot is None]:
+        why = Message("notice.model.other_tower.several")
+    elif len(set(layers)) < len(layers):
+        why = Message("notice.model.other_tower.pieces", calls=str(len(layers)), layers=str(len(set(layers))))
+    elif any(slot is None and len(recorded.call.queries) > 1 for slot, recorded in zip(slots, calls, strict=True)):
+        why = Message("notice.model.other_tower.pictures")
+    if why:
+        return tuple(slots), (Message("notice.model.other_tower.left_out", towers=", ".join(towers), why=why),)
+    return tuple(
+        Slot("vision", int(match[2]), *_heads_of(recorded.call), recorded.plain) if match is not None else slot
+        for slot, recorded, match in zip(slots, calls, found, strict=True)
+    ), ()
+
+
+def _heads_of(call: AttentionCall) -> tuple[int, int]:
+    return call.weights.shape[1], call.keys.shape[1]
 
 
 @dataclass(frozen=True)

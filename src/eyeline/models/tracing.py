@@ -17,9 +17,11 @@ from eyeline.messages import Message
 from eyeline.models.answer import Answerer
 from eyeline.models.attention import LayerAttention
 from eyeline.models.context import context, context_notices
+from eyeline.models.evaluation import evaluating
 from eyeline.models.inputs import Example, ExampleReader, check_memory, check_tensors, label_positions
 from eyeline.models.layout import Kept, Layout
-from eyeline.models.passes import Passes
+from eyeline.models.opening import layout_of_inputs
+from eyeline.models.passes import Passes, model_errors
 from eyeline.models.single_precision import HALVES
 from eyeline.text.encode import unknown_notices
 from eyeline.text.source import Source
@@ -84,8 +86,13 @@ class Tracer:
     def trace_inputs(self, inputs: Mapping[str, torch.Tensor], tokens: Sequence[str] | None, wanted: Selection) -> Trace:
         """The attention on one input given as tensors."""
         layout, hf, name = self.passes.layout, self.passes.hf, self.passes.name
-        collector = Collector(layout, Kept.of(layout, wanted))
         tensors = {key: tensor.to(hf.device) for key, tensor in check_tensors(inputs).items()}
+        if layout.recorded and any(key.startswith("pixel_values") and key not in layout.read for key in tensors):
+            with evaluating(hf, alone=True), model_errors(hf, name, tensors):
+                layout = layout_of_inputs(hf, layout, tensors)
+            passes = replace(self.passes, body=hf, layout=layout)
+            return replace(self, passes=passes, answerer=Answerer(passes)).trace_inputs(inputs, tokens, wanted)
+        collector = Collector(layout, Kept.of(layout, wanted))
         result = self.passes.layers(None, collector.receive, inputs=tensors, answered=True)
         example = label_positions(collector.sizes, inputs, tokens, self.passes.tokenizer)
         about = self._of_text(self.about(), example, collector, 0)
