@@ -53,7 +53,7 @@ class Result:
     table: Callable[[dict[str, Any]], str] | None = None
 
 
-RESULTS, BENCHMARKS, SCALE = "docs/results.md", "benchmarks/README.md", "docs/how-to/scale.md"
+RESULTS, BENCHMARKS, SCALE, TRAINING = "docs/results.md", "benchmarks/README.md", "docs/how-to/scale.md", "docs/how-to/training.md"
 WIKITEXT = "wikitext2-test.txt.gz"
 TREEBANKS = ("en_ewt-dev.conllu.gz", "en_ewt-train.conllu.gz", "ja_gsd-dev.conllu.gz", "ko_gsd-dev.conllu.gz")
 EVERY = (
@@ -68,6 +68,7 @@ EVERY = (
     Result("causes", BENCHMARKS, "benchmarks.cost.causes --repeats 1", 12, file="cost/causes.json", table=of_costs.causes),
     Result("peers_causes", BENCHMARKS, "benchmarks.peers.causes", 5, file="peers/causes.json", table=of_peers.causes),
     Result("start", BENCHMARKS, "benchmarks.cost.start", 1, file="cost/start.json", table=of_costs.start),
+    Result("training", TRAINING, "benchmarks.cost.training", 2, file="cost/training.json", table=of_costs.training),
     Result("engines", SCALE, "benchmarks.cost.engines", 5, file="cost/engines.json", table=of_costs.engines),
     Result(
         "switched_off", BENCHMARKS, "benchmarks.cost.switched_off", 2, needs="browser",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import output, results
-from benchmarks.cost import gpu_runs
+from benchmarks.cost import gpu, gpu_runs
 from benchmarks.cost.capture import candidates
 from PIL import Image
 
@@ -46,7 +46,14 @@ def test_what_the_benchmark_of_a_gpu_measures_of_a_model_of_today_runs_on_a_proc
     model = gpu_runs.decoder_of_today(small, "cpu")
     runs = gpu_runs.today(model, 3, 40, once, lambda: 0)
     assert (runs["streamed"], runs["notices"], runs["ratio"]) == (True, [], 1.0)
-    assert gpu_runs.trace_of_today(model, 20, once)["bytes"] == 3 * 4 * (4 * 20 * 20 + (4 + 2 + 2) * 20 * 8)
+    trace = gpu_runs.trace_of_today(model, 20, once)
+    assert trace["bytes"] == 3 * 2 * (4 * 20 * 20 + (4 + 2 + 2) * 20 * 8)
+    half = gpu_runs.today(gpu_runs.in_float16(model), 1, 40, once, lambda: 0)
+    assert half["dtype"] == "float16"
+    section = gpu.section_of_today({"runs": [runs, half], "trace": trace}, "processor")
+    assert "| 3 x 40 tokens, bfloat16 | 1.00 s | 1.00 s | 1.00 |  | 0.00 GB | no maps |" in section
+    assert "| 40 tokens, float16 |" in section
+    assert "No run gave a notice." in section
 
 
 @pytest.mark.parametrize("name", list(results.TABLES))

@@ -155,3 +155,19 @@ def switched_off(data: dict[str, Any]) -> str:
         [f"from the right click to the new answer on screen (load {shown['load']})", load],
     ]
     return markdown_table(["", ""], rows)
+
+
+def training(data: dict[str, Any]) -> str:
+    rows = [
+        [
+            f"{item['layers']} x {item['heads']}, hidden size {item['hidden']}",
+            f"{item['tokens_in_a_batch']:,}",
+            f"{item['step_s']:.2f} s",
+            f"{item['measurement_s']:.2f} s",
+            f"{100 * item['share']:.2f} %",
+            "1 %",
+        ]
+        for item in data["training"]
+    ]
+    share = f"share at every={data['training'][0]['every']}"
+    return markdown_table(["a decoder of", "tokens in a batch", "a step", "a measurement", share, "bar"], rows)

@@ -183,7 +183,42 @@ def today() -> dict[str, Any]:
 
     model = gpu_runs.decoder_of_today()
     runs = [gpu_runs.today(model, n_texts, n_tokens, peak=peak) for n_texts, n_tokens in TODAY]
-    return {"runs": runs, "trace": gpu_runs.trace_of_today(model)}
+    trace = gpu_runs.trace_of_today(model)
+    return {"runs": [*runs, gpu_runs.today(gpu_runs.in_float16(model), *TODAY[0], peak=peak)], "trace": trace}
+
+
+#: What `analyse` may cost beside the plain pass, by texts and tokens; and a trace beside a copy of its bytes.
+BARS = {(1, 8192): 1.25, (1, 32768): 1.35, (1, 131072): 1.4, (64, 2040): 1.25}
+TRACE_BAR = 1.5
+
+
+def section_of_today(measured: dict[str, Any], device: str) -> str:
+    """What was measured of a model of today's shape, for docs/results.md."""
+    rows = []
+    for run in measured["runs"]:
+        above = "" if run["bytes_above"] is None else f"{run['bytes_above'] / 1e9:.2f} GB"
+        texts = f"{run['texts']} x {run['tokens']:,}" if run["texts"] > 1 else f"{run['tokens']:,}"
+        bar = BARS.get((run["texts"], run["tokens"]))
+        rows.append([
+            f"{texts} tokens, {run['dtype']}", f"{run['plain_s']:.2f} s", f"{run['analyse_s']:.2f} s", f"{run['ratio']:.2f}",
+            "" if bar is None else f"{bar:.2f}", above, "no maps" if run["streamed"] else "from maps",
+        ])  # fmt: skip
+    table = markdown_table(["average attention and entropy of", "plain pass", "`analyse`", "ratio", "bar", "memory above", "form"], rows)
+    notices = sorted({notice for run in measured["runs"] for notice in run["notices"]})
+    trace = measured["trace"]
+    rounded = "" if trace["rounded"] is None else f" (16 bits; the largest change of a weight is {trace['rounded']:.0e})"
+    return f"""## A model of today
+
+`python -m benchmarks.cost.gpu -o benchmarks/cost/gpu.json`, then `python -m benchmarks.cost.gpu --write benchmarks/cost/gpu.json`.
+A decoder of Llama-3-8B's shape with random weights, one {device}; from text to tables, medians.
+
+{table}
+
+{"Notices of these runs: " + " ".join(notices) if notices else "No run gave a notice."}
+
+`trace` of {trace["tokens"]:,} tokens, all layers: {trace["trace_s"]:.2f} s for {trace["bytes"] / 1e9:.1f} GB{rounded},
+{trace["ratio"]:.2f} of a copy of as many bytes into new memory (bar: {TRACE_BAR}). Its last row alone: {trace["last_row_s"]:.2f} s.
+The weights of one layer: {trace["layer_s"]:.2f} s, their page {trace["page_bytes"] / 1e6:.0f} MB in {trace["page_s"]:.1f} s."""
 
 
 def section(results: dict[str, Any]) -> str:
@@ -229,6 +264,8 @@ def main() -> None:
     if arguments.write:
         measured = json.loads(arguments.write.read_text())
         put_section("gpu", section(measured), origin=measured.get("made_with"))
+        if "today" in measured:  # files of before have no such part
+            put_section("today", section_of_today(measured["today"], measured["device"]), origin=measured.get("made_with"))
         return
     if not torch.cuda.is_available():
         parser.exit(2, "benchmarks/cost/gpu.py needs a CUDA device, and torch sees none here.\n")

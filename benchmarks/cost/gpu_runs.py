@@ -6,7 +6,8 @@ distances   head distances of the same texts.
 syntax      `el.syntax` over en_ewt-dev (EYELINE_DATA; else the built-in treebank) with e5-small's shape, against its plain passes.
 same        every table of a run in float32 on the GPU against the processor.
 today       a decoder of Llama-3-8B's shape in bf16, random weights: average attention + entropy from text to tables, against the plain
-            pass over the same tokens, with the memory above its peak; and the trace of a text against a copy of as many bytes.
+            pass over the same tokens, with the memory above its peak (one row in float16); and the trace of a text against a copy of as
+            many bytes, of its last row alone, of one layer's weights, and the page of these.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import torch
 
 import eyeline as el
 from benchmarks.output import DATA
+from eyeline.look.stack import as_kept
 from eyeline.models.tracing import in_batches
 
 WORDS = "the cat sat on a mat , and it saw dogs that ran very long ways home . then they slept by fires while rain fell".split()  # noqa: SIM905
@@ -102,6 +104,11 @@ def decoder_of_today(shape: dict[str, int] = SHAPE, device: str = "cuda") -> Any
     return el.wrap(hf, PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?"), name="8B")  # noqa: S106
 
 
+def in_float16(model: Any) -> Any:
+    """The same model in float16; the one that is given is changed."""
+    return el.wrap(model.hf.half(), model.tokenizer, name=model.name)
+
+
 def today(
     model: Any, n_texts: int, n_tokens: int, timed: Callable[[Callable[[], Any]], float] = seconds, peak: Callable[[], int] | None = None
 ) -> dict[str, Any]:
@@ -129,7 +136,8 @@ def today(
     analyse_s = timed(lambda: runs.append(el.analyse(model, texts, statistics)))
     facts = runs[-1].facts
     return {
-        "texts": n_texts, "tokens": n_tokens, "plain_s": plain_s, "analyse_s": analyse_s, "ratio": analyse_s / plain_s,
+        "dtype": str(model.hf.dtype).removeprefix("torch."), "texts": n_texts, "tokens": n_tokens, "plain_s": plain_s,
+        "analyse_s": analyse_s, "ratio": analyse_s / plain_s,
         "bytes_above": peak() - plain_peak if peak is not None else None, "streamed": facts.streamed, "notices": list(facts.notices),
     }  # fmt: skip
 
@@ -145,10 +153,19 @@ def trace_of_today(model: Any, n_tokens: int = 2048, timed: Callable[[Callable[[
     trace_s = timed(record)
     stack = traces[0].decoder
     arrays = (stack.weights_by_layer, stack.queries_by_layer, stack.keys_by_layer, stack.values_by_layer)
-    n_bytes = sum(array.nbytes for layers in arrays for array in layers)
+    n_bytes = sum(array.nbytes for layers in arrays for array in as_kept(layers))
     one = torch.empty(n_bytes // len(stack.layers), dtype=torch.uint8, device=model.hf.device)
     copy_s = timed(lambda: [one.to("cpu", copy=True) for _ in stack.layers])
-    return {"tokens": n_tokens, "trace_s": trace_s, "copy_s": copy_s, "ratio": trace_s / copy_s, "bytes": n_bytes}
+    middle = len(stack.layers) // 2
+    of_a_layer: list[Any] = []
+    layer_s = timed(lambda: of_a_layer.append(model.trace(text, layers=[middle], keep={"weights"})))
+    pages: list[str] = []
+    page_s = timed(lambda: pages.append(el.head_view(of_a_layer[-1], layer=middle).html()))
+    return {
+        "tokens": n_tokens, "trace_s": trace_s, "copy_s": copy_s, "ratio": trace_s / copy_s, "bytes": n_bytes,
+        "rounded": traces[0].about.get("rounded"), "last_row_s": timed(lambda: model.trace(text, rows=[-1])), "layer_s": layer_s,
+        "page_s": page_s, "page_bytes": len(pages[-1].encode()),
+    }  # fmt: skip
 
 
 def repeated(run: Callable[[], dict[str, Any]], repeats: int) -> dict[str, Any]:
