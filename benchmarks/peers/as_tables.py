@@ -10,7 +10,8 @@ from benchmarks.output import markdown_table
 def causes(data: dict[str, Any]) -> str:
     rows = []
     for name, measured in data["models"].items():
-        line, circuit, effects, attribution = (measured[part] for part in ("integrated", "circuit", "effects", "attribution"))
+        parts = ("integrated", "circuit", "effects", "attribution", "recording", "corpus", "first")
+        line, circuit, effects, attribution, recording, corpus, first = (measured[part] for part in parts)
         about = f"{name}, {measured['tokens']} tokens: "
         if "ratio" in line:
             apart = f"integrated gradients in {data['steps']} steps, against captum's ({line['apart']:.0e} apart)"
@@ -18,10 +19,21 @@ def causes(data: dict[str, Any]) -> str:
         rows += [
             ["… steps until the sum is right, and how far it then is off", f"{line['steps']}, {line['gap']:.1%}", "2 %"],
             [f"{about}{circuit['edges']:,} edges by EAP, against one forward and backward pass", f"{circuit['ratios']['eap']:.1f}", "4"],
-            ["… by EAP-IG in five steps", f"{circuit['ratios']['eap_ig']:.1f}", ""],
+            ["… by EAP-IG in five steps", f"{circuit['ratios']['eap_ig']:.1f}", "20"],
             [f"{about}`el.causes` without its pruning curve, against `head_effects`", f"{effects['ratios']['without_pruning']:.2f}", "1.3"],
             ["… with the pruning curve", f"{effects['ratios']['causes']:.2f}", ""],
             [f"{about}rollout, against the plain forward pass", f"{attribution['ratios']['rollout']:.2f}", "1.4"],
             ["… norms", f"{attribution['ratios']['norms']:.2f}", "1.4"],
+            [f"{about}queries, keys, values and `outputs`, against hooks", f"{recording['ratio']:.2f}", "1.05"],
+            [
+                f"{name}, {corpus['texts']} short texts: average attention and entropy, against a plain loop ({corpus['apart']:.0e} apart)",
+                f"{corpus['ratio']:.2f}",
+                "1.05",
+            ],
+            [
+                f"{first['model']}: the first attention of a new process, seconds behind transformers ({first['transformers']:.1f} s)",
+                f"{first['behind']:.2f}",
+                "0.1",
+            ],
         ]
     return markdown_table(["", "", "bar"], rows)

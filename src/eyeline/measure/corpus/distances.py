@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -101,15 +101,29 @@ class HeadDistances(Statistic):
 
     def finish(self, batch: Batch) -> None:
         self._finish_together(batch)
+        for stack, details, texts in self._side_by_side():
+            distances = js_of_smoothed(torch.cat([cells for cells, _ in texts], 1)).cpu().numpy()  # [head, head]
+            self.add(SumKey(stack, 0, "distance", details), distances, range(len(distances)))
+            self.add(SumKey(stack, 0, "rows", details), np.array([float(sum(n for _, n in texts)), float(len(texts))]), range(2))
+        self._held = {}
+        self.leave_out(len(batch.examples) - len(batch.up_to(self.longest).examples))
+
+    def _side_by_side(self) -> Iterator[tuple[str, tuple[str, ...], list[tuple[torch.Tensor, int]]]]:
+        """The texts of a batch, as many at once as a block holds: the stack, its heads, and of each text the smoothed cells
+        [head of any layer, row · key] and how many rows."""
+        waiting: dict[tuple[str, tuple[str, ...]], list[tuple[torch.Tensor, int]]] = {}
         for (stack, _), by_layer in self._held.items():
             layers = sorted(by_layer)
             maps = torch.cat([by_layer[layer] for layer in layers])  # [head of any layer, row, key]
-            distances = js_between_heads(maps, self.smoothing).cpu().numpy()
-            details = layer_sizes({layer: len(by_layer[layer]) for layer in layers})
-            self.add(SumKey(stack, 0, "distance", details), distances, range(len(distances)))  # [head, head]
-            self.add(SumKey(stack, 0, "rows", details), np.array([float(maps.shape[1]), 1.0]), range(2))  # rows, texts
-        self._held = {}
-        self.leave_out(len(batch.examples) - len(batch.up_to(self.longest).examples))
+            smooth = maps.mul_(1 - self.smoothing).add_(self.smoothing / maps.shape[2])
+            key = stack, layer_sizes({layer: len(by_layer[layer]) for layer in layers})
+            texts = waiting.setdefault(key, [])
+            if texts and sum(cells.numel() for cells, _ in texts) + smooth.numel() > BLOCK:
+                yield *key, texts
+                texts = waiting[key] = []
+            texts.append((smooth.flatten(1), maps.shape[1]))
+        for key, texts in waiting.items():
+            yield *key, texts
 
     def result(self) -> dict[str, Table]:
         """`distances`, a square whose header and first column name the heads; one for each stack where there are several."""
@@ -149,6 +163,9 @@ def heads_of(details: Sequence[str]) -> list[HeadRef]:
 
 #: Numbers of one block, [head, chunk of cells], on a processor: few enough for a core's cache, many enough for few calls.
 BLOCK = 1 << 20
+
+#: The share of cells that must be left for a copy of the others to cost more than it saves.
+WORTH_A_COPY = 0.95
 
 #: Heads of one tile on a GPU: the fastest of 12 to 48 on an H200.
 TILE = 36
@@ -208,6 +225,9 @@ class _Terms:
 def _terms(cells: torch.Tensor, scale: float, shift: float) -> _Terms:
     """Of p = scale · cells + shift, [head, cell], on a processor."""
     array = cells.detach().to("cpu", torch.promote_types(cells.dtype, torch.float32)).numpy()  # NumPy knows no bfloat16
+    # Where all heads have one number, as where none may look in a decoder, a cell adds nothing: half of a decoder's cells.
+    differs = (array != array[:1]).any(0)  # [cell]
+    array = array if differs.mean() > WORTH_A_COPY else array[:, differs]
     n_heads, n_cells = array.shape
     # As many blocks for any number of threads, so that the sums are rounded alike; an even number, so that two threads end together.
     blocks = min(2 * math.ceil(n_heads * n_cells / (2 * BLOCK)), math.ceil(n_cells / 256))
