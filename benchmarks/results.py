@@ -86,6 +86,8 @@ EVERY = (
     Result("views", BENCHMARKS, "benchmarks.pages.views {bertviz}", 12, needs="bertviz", file="pages/views.json", table=of_pages.views),
     Result("gpu", BENCHMARKS, "benchmarks.cost.gpu", 5, needs="gpu", file="cost/gpu.json", table=of_costs.gpu),
     Result("gpu_section", RESULTS, "benchmarks.cost.gpu --write benchmarks/cost/gpu.json", 0.1),
+    Result("today", RESULTS, "benchmarks.cost.today", 3, file="cost/today.json"),
+    Result("today_section", RESULTS, "benchmarks.cost.today --write benchmarks/cost/today.json", 0.1),
     Result("section 3", RESULTS, f"benchmarks.tables.corpus --model e5-small --corpus {{data}}/{WIKITEXT} --limit 150", 3, (WIKITEXT,)),
     Result("syntax", RESULTS, "benchmarks.tables.grammar --model e5-small --limit 700", 4, TREEBANKS),
     Result("coreference", RESULTS, "benchmarks.tables.coreference --model e5-small --split dev", 6, ("ontogum-dev.jsonl.gz",)),

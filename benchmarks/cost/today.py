@@ -3,8 +3,8 @@
     python -m benchmarks.cost.today [-o benchmarks/cost/today.json]
     python -m benchmarks.cost.today --write benchmarks/cost/today.json     the section of docs/results.md, from what was measured
 
-runs        average attention + entropy from text to tables beside the plain pass (SDPA) over the same tokens: a Llama of 8 layers, 8 heads of 64
-            that share 2 keys, random weights, in bf16 and float32. Processor time, in turn, medians of five
+runs        average attention + entropy from text to tables beside the plain pass (SDPA) over the same tokens: a Llama of 8 layers, 8 heads
+            of 64 that share 2 keys, random weights, in bf16 and float32. Processor time, in turn, medians of five
 trace       a trace with all layers, weights, queries, keys and values, beside the plain pass
 precision   the largest difference of a quantity in bf16 from that of the same weights in float32, as a part of its largest number
 """
@@ -122,8 +122,8 @@ def section(results: dict[str, Any]) -> str:
     return f"""## A model of today
 
 `python -m benchmarks.cost.today -o benchmarks/cost/today.json`, then `python -m benchmarks.cost.today --write benchmarks/cost/today.json`.
-On a processor: a Llama of 8 layers, 8 heads of 64 that share 2 keys, random weights; average attention and entropy from text to tables, beside the
-plain pass over the same tokens. Processor time, in turn, medians of five:
+On a processor: a Llama of 8 layers, 8 heads of 64 that share 2 keys, random weights; average attention and entropy from text to
+tables, beside the plain pass over the same tokens. Processor time, in turn, medians of five:
 
 {table}
 
@@ -131,8 +131,8 @@ A trace of {results["trace"][0]["tokens"]:,} tokens with all layers, weights, qu
 Largest difference of a quantity in bf16 from that of the same weights in float32, as a part of its largest number: {apart}.
 (Rollout is of the maps of the half-precision pass; the others are computed in single precision, a layer at a time.)
 
-**Not measured yet, for want of a GPU:** the shape of Llama-3-8B in bf16 on one H200 (texts × tokens: {waiting}; the trace of 2,048 tokens; the
-memory above the plain pass), several GPUs, and torchao on a GPU. `python -m benchmarks.cost.gpu` measures the first."""
+**Not measured yet, for want of a GPU:** the shape of Llama-3-8B in bf16 on one H200 (texts × tokens: {waiting}; the trace of
+2,048 tokens; the memory above the plain pass), several GPUs, and torchao on a GPU. `python -m benchmarks.cost.gpu` measures the first."""
 
 
 def main() -> None:

@@ -27,8 +27,9 @@ family that reports a weight for every pair of tokens must not be refused.
 | not built: no small configuration is known to these tests | {not_built} |
 | all | {all} |
 
-Models that write about pictures take both together: `model.trace_inputs`, tested with LLaVA, PaliGemma, Gemma 3, Qwen2.5-VL, Qwen3-VL, SmolVLM and
-InternVL ([how](how-to/models.md)). Of a family that compares images and texts, the parts can often be opened: `el.wrap(clip.text_model)`.
+Models that write about pictures take both together: `model.trace_inputs`, tested with LLaVA, PaliGemma, Gemma 3, Qwen2.5-VL, Qwen3-VL,
+SmolVLM and InternVL ([how](how-to/models.md)). Of a family that compares images and texts, the parts can often be opened:
+`el.wrap(clip.text_model)`.
 Quantised checkpoints: bitsandbytes, torchao, FP8 and MXFP4 were tried, GPTQ and AWQ were not ([what holds for each](how-to/models.md)).
 """
 
