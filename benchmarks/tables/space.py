@@ -26,7 +26,7 @@ import torch
 import eyeline as el
 from benchmarks.output import existing, made_with, markdown_table, put_section, section_parser
 from eyeline.mathematics import METHODS, project
-from eyeline.measure.space.captured import CapturedStack, capture_space, gauge_layer, mean_entropy, shared_scale, stack_fidelity
+from eyeline.measure.space.capture import CapturedStack, capture_space, gauge_layer, mean_entropy, shared_scale, stack_fidelity
 from eyeline.measure.space.fit import Parallel, divergence, fit_projections, free_texts, head_texts
 from eyeline.measure.space.options import GAUGES
 from eyeline.measure.space.stack import SpaceTokens, Vectors

@@ -1,9 +1,9 @@
 """The parts of a trace, the cache that keeps traces (`eyeline.traces.TraceCache(folder)`), and translations with their cross attention."""
 
-from eyeline.look.kept import TraceCache
 from eyeline.look.sample import sample_translation
 from eyeline.look.stack import Stack
 from eyeline.look.trace import Trace, open_trace
+from eyeline.look.trace_cache import TraceCache
 from eyeline.models.attention import AttentionCall, LayerAttention
 from eyeline.text.tokenized import TokenizedText
 

@@ -18,7 +18,7 @@ import transformers
 
 import eyeline as el
 from eyeline.errors import EyelineError, StorageError
-from eyeline.look import kept
+from eyeline.look import trace_cache
 from eyeline.models.passes import Passes
 from eyeline.storage.files import new_part
 from tests.models.changed import AROUND, HANDED_OUT, TEXT, normaliser, today
@@ -115,7 +115,7 @@ def test_precision_device_and_versions_make_another_entry(cached, folder, monkey
     assert len(entries(cached)) == 3
     for name, value in (("_versions", lambda: {"torch": "1"}), ("CONTENT", 99), ("_machine", lambda: ["another"])):
         with monkeypatch.context() as patch:
-            patch.setattr(kept, name, value)
+            patch.setattr(trace_cache, name, value)
             el.load(folder, cache=cached.cache).trace(TEXT)
     assert len(entries(cached)) == 6
 
@@ -159,7 +159,7 @@ def test_a_folder_that_leads_to_weights_elsewhere_is_not_kept(folder, tmp_path, 
         (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "/elsewhere"}')
     else:
         (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "inner/model-1.safetensors"}}')
-    assert kept.files_of(str(folder)) is None
+    assert trace_cache.files_of(str(folder)) is None
 
 
 def test_a_tokeniser_of_an_untrained_copy_is_not_that_of_the_model(cached):
@@ -170,7 +170,7 @@ def test_a_tokeniser_of_an_untrained_copy_is_not_that_of_the_model(cached):
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "", "no/such model"], ids=["long", "null", "empty", "missing"])
 def test_a_name_that_no_model_has_is_refused_as_without_a_cache(name, tmp_path):
-    assert kept.files_of(name) is None or not name
+    assert trace_cache.files_of(name) is None or not name
     with pytest.raises(EyelineError):
         el.load(name, cache=tmp_path)
 

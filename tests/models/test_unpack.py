@@ -8,7 +8,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from eyeline.look.kept import unpacked_folder
+from eyeline.look.trace_cache import unpacked_folder
 from eyeline.models.unpack import CONTENTS, is_whole, unpack_once
 from eyeline.storage.files import new_part
 

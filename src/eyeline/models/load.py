@@ -19,7 +19,7 @@ from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrained
 
 from eyeline.errors import Advice, EyelineError, ModelError, install_hint, nearest
 from eyeline.look.embedded import EMBEDDED, Embedded, default_model, embedded
-from eyeline.look.kept import KeptTraces, ModelFiles, TraceCache, as_cache, files_of, opened_with
+from eyeline.look.trace_cache import KeptTraces, ModelFiles, TraceCache, as_cache, files_of, opened_with
 from eyeline.messages import Message
 from eyeline.models.claims import built_from, check_claims
 from eyeline.models.declared import classes_to_try

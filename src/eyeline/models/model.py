@@ -16,8 +16,8 @@ from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.look.answer import AnswerKind, LayerEffects, Prediction
 from eyeline.look.generation import Generation
 from eyeline.look.interventions import Intervention, check_same_model
-from eyeline.look.kept import KeptTraces, ModelFiles, TraceCache
 from eyeline.look.trace import EVERYTHING, KEEPABLE, Selection, Trace
+from eyeline.look.trace_cache import KeptTraces, ModelFiles, TraceCache
 from eyeline.messages import Message
 from eyeline.models.answer import TOP, Answerer, estimated_effects, example_of_trace, head_effects
 from eyeline.models.attention import Receive

@@ -27,7 +27,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassificat
 
 from eyeline.errors import EyelineError, ModelError
 from eyeline.look.embedded import update_file
-from eyeline.look.kept import unpacked_folder
+from eyeline.look.trace_cache import unpacked_folder
 from eyeline.storage.checksums import checksum_of
 from eyeline.storage.files import flush, new_part, remove, sweep, within
 from eyeline.storage.sealed import digest_of, read_json, write_sealed_json

@@ -12,8 +12,8 @@ import pytest
 import eyeline as el
 from eyeline.corpora import Corpus
 from eyeline.measure.runs.figure import Style
-from eyeline.measure.space import captured
-from eyeline.measure.space.captured import capture_space, gauge_layer, some_pairs
+from eyeline.measure.space import capture
+from eyeline.measure.space.capture import capture_space, gauge_layer, some_pairs
 from eyeline.measure.space.gauges import Agreement
 from eyeline.measure.space.options import DISTANCES, WHERE
 from eyeline.runs import Table
@@ -131,7 +131,7 @@ def test_a_run_of_an_earlier_version_has_euclidean_distances_and_only_their_corr
 def test_the_searched_gauge_is_never_worse_than_none_on_texts_that_were_not_searched(
     options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(captured, "SEARCH_TOKENS", 1)  # the first text alone
+    monkeypatch.setattr(capture, "SEARCH_TOKENS", 1)  # the first text alone
     texts = ["the dog ran .", TEXT, "a dog ran a very long way home , and it sat ."]
     facts = el.space(tiny_model(), texts, project="pca", layers=[0, 2], **options).only.facts  # type: ignore[arg-type]
     before, after = facts["correlation_before"], facts["correlation_after"]

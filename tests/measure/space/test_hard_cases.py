@@ -121,7 +121,7 @@ def test_nothing_but_texts_of_one_token_is_refused(texts):
 
 
 def test_too_much_attention_to_keep_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr("eyeline.measure.space.captured.MOST_MAP_BYTES", 1000)
+    monkeypatch.setattr("eyeline.measure.space.capture.MOST_MAP_BYTES", 1000)
     with pytest.raises(el.EyelineError, match="limit=…, max_tokens=…"):
         el.space(tiny_model(), TEXTS)
 

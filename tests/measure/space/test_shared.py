@@ -7,7 +7,7 @@ import pytest
 
 import eyeline as el
 from eyeline.errors import ModelError, TraceError
-from eyeline.measure.space.captured import CapturedStack, capture_space
+from eyeline.measure.space.capture import CapturedStack, capture_space
 from eyeline.measure.space.shared import PulledBack, measure_rotation, shared_picture
 from tests.models.families import open_family
 

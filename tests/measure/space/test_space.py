@@ -10,7 +10,7 @@ import pytest
 
 import eyeline as el
 from eyeline.measure.space import fit as space_fit
-from eyeline.measure.space.captured import capture_space
+from eyeline.measure.space.capture import capture_space
 from eyeline.measure.space.fit import fit_projections
 from eyeline.measure.space.gauges import lifted
 from eyeline.measure.space.stack import FACTS

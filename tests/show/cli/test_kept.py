@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import eyeline as el
-from eyeline.look.kept import kept_trace
 from eyeline.look.trace import Selection
+from eyeline.look.trace_cache import kept_trace
 from eyeline.text.source import Source
 from tests.models.families import BY_NAME, tiny_tokenizer
 

@@ -13,8 +13,8 @@ import torch
 from eyeline.errors import Advice, EyelineError, ModelError, TextError, TraceError, nearest
 from eyeline.heads import HeadRef
 from eyeline.look.interventions import Head, Intervention, Patch
+from eyeline.measure.causes.nodes import LayerEnds, Piece, layer_ends, own_slopes, run_in_pieces
 from eyeline.measure.causes.options import CircuitFacts, CircuitOptions, EdgeMethod
-from eyeline.measure.causes.pieces import LayerEnds, Piece, layer_ends, own_slopes, run_in_pieces
 from eyeline.measure.causes.result import ANSWER, EMBEDDINGS, Node
 from eyeline.measure.runs.options import chosen
 from eyeline.measure.runs.progress import ReportProgress, ReportStep, Steps

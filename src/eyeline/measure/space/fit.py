@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from eyeline.measure.runs.progress import ReportStep, Steps
-from eyeline.measure.space.captured import CapturedStack, text_pairs, vectors_of
+from eyeline.measure.space.capture import CapturedStack, text_pairs, vectors_of
 from eyeline.measure.space.fidelity import FOLDS, Fidelity, HeldOutOptions, TextPicture, fidelity, folds, held_out_axes
 from eyeline.measure.space.gauges import Agreement, AllPairs, find_scale, shift_keys
 from eyeline.measure.space.options import SpaceOptions

@@ -15,7 +15,7 @@ from eyeline.measure.engines.local import check_engine
 from eyeline.measure.engines.processes import Engine
 from eyeline.measure.runs.options import chosen
 from eyeline.measure.runs.progress import ReportProgress, ReportStep, Steps
-from eyeline.measure.space.captured import (
+from eyeline.measure.space.capture import (
     Captured,
     CapturedStack,
     LayerGauge,

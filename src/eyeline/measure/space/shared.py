@@ -17,7 +17,7 @@ import numpy as np
 from eyeline.errors import Advice, TraceError
 from eyeline.mathematics import axes_of, check_method, project
 from eyeline.measure.runs.progress import ReportStep
-from eyeline.measure.space.captured import CapturedStack, SharedInputs, n_texts_within, stack_fidelity, text_pairs
+from eyeline.measure.space.capture import CapturedStack, SharedInputs, n_texts_within, stack_fidelity, text_pairs
 from eyeline.measure.space.gauges import AllPairs, balancing, find_scale, lift, lifted_off_zero
 from eyeline.messages import Message
 

@@ -41,8 +41,8 @@ def trace(
 
     [dim]eyeline trace "The cat sat on the mat." --pair "It purred." -o cat.safetensors[/dim]
     """
-    from eyeline.look.kept import kept_trace
     from eyeline.look.trace import Selection
+    from eyeline.look.trace_cache import kept_trace
 
     wanted = Selection(numbers(layers), numbers(heads), numbers(rows), precision=precision)
     source = given.source(text, part)

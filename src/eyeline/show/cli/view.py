@@ -94,7 +94,7 @@ def view(
     if effects and (words or red or layout is not TokenLayout.columns or output.suffix.lower() not in PAGES):
         raise EyelineError("--effects is for a page of tokens.", "Write to .html, and leave out --words, --red and --layout.")
     named_pairs(red or [])  # what is no pair is refused before a model is loaded
-    from eyeline.look.kept import kept_trace
+    from eyeline.look.trace_cache import kept_trace
 
     source = given.source(text, part)
     trace, opened = kept_trace(model, source, truncate=given.truncate), None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eyeline.errors import EyelineError
-from eyeline.look.kept import files_of
+from eyeline.look.trace_cache import files_of
 from eyeline.measure.runs.progress import Progress, StopRequestedError
 from eyeline.show.app.kit.workspace import Ownership, Workspace, read_ownership, write_ownership
 from eyeline.show.report import write_report

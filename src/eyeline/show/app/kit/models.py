@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from eyeline.errors import ModelError
 from eyeline.look.answer import LayerEffects
 from eyeline.look.embedded import EMBEDDED
-from eyeline.look.kept import TraceCache, files_of
 from eyeline.look.stack import as_kept
 from eyeline.look.trace import Trace
+from eyeline.look.trace_cache import TraceCache, files_of
 from eyeline.models.declared import Declared, declared
 from eyeline.show.app.kit.settings import Settings, current
 from eyeline.show.app.kit.sharing import TURNS, Cache, Slots
