@@ -12,6 +12,7 @@ from eyeline.errors import EyelineError, TraceError
 from eyeline.look.generation import Generation, PartEffects
 from eyeline.look.interventions import Intervention, KnockOut
 from eyeline.look.stack import free_memory
+from eyeline.measure.statistics.model_statistic import log_probabilities
 from eyeline.models.inputs import Example
 from eyeline.models.model import Model, check_model
 from eyeline.text.conversation import FIRST, TEMPLATE
@@ -89,9 +90,9 @@ def _log_probabilities(model: Model, example: Example, generation: Generation, c
     at = torch.arange(n_read - n, n_read)[None]
     fused = model.gives.streamed
     with torch.no_grad():
-        logits = model._passes.output([example], [list(changes)], at=at, fused=fused)["logits"][0].float()  # [written, token]
+        logits = model._passes.output([example], [list(changes)], at=at, fused=fused)["logits"][0]  # [written, token]
     chosen = torch.tensor(generation.written_ids, device=logits.device)
-    return np.asarray(logits.log_softmax(-1).gather(1, chosen[:, None])[:, 0].double().cpu().numpy())
+    return np.asarray(log_probabilities(logits, chosen)[0].cpu().numpy())
 
 
 def _check_memory(model: Model, n: int, ways: Sequence[str]) -> None:
