@@ -13,7 +13,9 @@ from transformers.utils.output_capturing import capture_outputs
 
 import eyeline as el
 from eyeline.errors import EyelineError, ModelError, TextError
+from eyeline.text.corpora.mentions import MarkedDocument, Mention
 from tests.models.families import GROUPED, SEQ2SEQ, TINY, tiny_tokenizer
+from tests.models.unusual import loud
 
 TEXT = "the cat sat on the mat ."
 
@@ -201,3 +203,40 @@ def test_a_model_that_big_birds_blocks_do_not_suit_gives_its_own_weights():
     model = el.wrap(t.BigBirdPegasusModel(config).eval(), tiny_tokenizer())
     assert not model.layout.recorded
     assert model.trace(TEXT, "it ran").encoder.weights.shape[:2] == (2, 4)
+
+
+# ---- Texts on which a model computes nan: an embedding that overflows, a damaged row of weights
+
+
+@pytest.fixture
+def broken_at_cat() -> el.Model:
+    """It is opened whole, on a tiny text without that token; then the embedding of "cat" is lost."""
+    model = el.wrap(loud(t.BertModel(t.BertConfig(**TINY))), tiny_tokenizer())
+    with torch.no_grad():
+        model.hf.get_input_embeddings().weight[5] = torch.nan
+    return model
+
+
+def test_a_text_without_finite_attention_is_refused_and_others_are_not(broken_at_cat):
+    assert np.isfinite(broken_at_cat.trace("the dog ran .").weights).all()
+    with pytest.raises(ModelError, match=r"not finite \(nan\), first in layer 0 \(encoder\)"):
+        broken_at_cat.trace("the cat sat .")
+    with pytest.raises(ModelError, match="not finite"):
+        broken_at_cat.trace_inputs({"input_ids": torch.tensor([[1, 4, 5, 2]])})
+
+
+@pytest.mark.parametrize("statistic", [el.statistics.Entropy, el.statistics.AverageAttention, el.statistics.MaxLogit])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_corpus_with_such_a_text_gives_no_table_of_nan(broken_at_cat, statistic, streamed, monkeypatch):
+    if not streamed:
+        monkeypatch.setattr(statistic, "reads_weights", lambda self, batch: True)
+    assert el.analyse(broken_at_cat, ["the dog ran ."], [statistic()]).tables
+    with pytest.raises(EyelineError, match=r"not a number \(nan\)|not finite"):
+        el.analyse(broken_at_cat, ["the dog ran .", "the cat sat ."], [statistic()])
+
+
+def test_word_maps_of_such_a_text_are_refused_not_read_as_its_first_word(broken_at_cat):
+    mentions = (Mention(1, 1, 1, 0, "nominal"), Mention(3, 3, 3, 0, "pronoun"))
+    document = MarkedDocument("one", (("the", "cat", "ran", "it", "."),), mentions)
+    with pytest.raises(ModelError, match="not finite"):
+        el.coreference(broken_at_cat, [document])

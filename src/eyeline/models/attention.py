@@ -26,6 +26,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask, sdpa_mask
 
 from eyeline.errors import ModelError, TraceError
+from eyeline.messages import Message
 from eyeline.models import kernels
 from eyeline.models.kernels import KeySets, RowNumbers
 
@@ -301,6 +302,15 @@ class LayerAttention:
         if self.recorded is None:
             raise TraceError("This model reports its weights alone: no queries, keys and values.", "Use layer.weights.")
         return self.recorded
+
+
+def not_finite(name: str, stack: str, layer: int) -> ModelError:
+    """The error for attention that is nan, of which every number that follows would be nan too, or a wrong place."""
+    return ModelError(
+        Message("refusal.attention_not_finite", model=name, stack=stack, layer=str(layer)),
+        Message("refusal.damaged"),
+        Message("refusal.load_float32"),
+    )
 
 
 Receive = Callable[[LayerAttention], None]

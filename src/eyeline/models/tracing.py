@@ -15,7 +15,7 @@ from eyeline.look.stack import HalfLayers, Layers, Stack, single_precision
 from eyeline.look.trace import KEEPABLE, Selection, Trace, TraceFacts
 from eyeline.messages import Message
 from eyeline.models.answer import Answerer
-from eyeline.models.attention import LayerAttention
+from eyeline.models.attention import LayerAttention, not_finite
 from eyeline.models.context import context, context_notices
 from eyeline.models.evaluation import evaluating
 from eyeline.models.inputs import Example, ExampleReader, check_memory, check_tensors, label_positions
@@ -51,7 +51,10 @@ class Tracer:
         traces: dict[int, Trace] = {}
         about = self.about()
         for batch in in_batches(layout, read):
-            traces |= zip(batch, self._trace_batch([read[i] for i in batch], kept, about), strict=True)
+            new = self._trace_batch([read[i] for i in batch], kept, about)
+            for trace in new:
+                check_finite(trace)
+            traces |= zip(batch, new, strict=True)
         return [traces[i] for i in range(len(sources))]
 
     def _trace_batch(
@@ -75,7 +78,7 @@ class Tracer:
         check_memory(layout, kept, [example], self.passes.hf.dtype.itemsize)
         trace = self._trace_batch([example], kept, self.about(), changes)[0]
         names = [str(change) for change in changes]
-        if not all(np.isfinite(weights).all() for stack in trace.stacks.values() for weights in stack.weights_by_layer):
+        if not_finite_layer(trace) is not None:
             raise TraceError(Message("refusal.computes_not_finite", changes="; ".join(names)), Message("refusal.scale_less"))
         notices = [*trace.notices, *(Message("notice.changed", change=change) for change in names)]
         stacks = trace.stacks
@@ -96,7 +99,10 @@ class Tracer:
         result = self.passes.layers(None, collector.receive, inputs=tensors, answered=True)
         example = label_positions(collector.sizes, inputs, tokens, self.passes.tokenizer)
         about = self._of_text(self.about(), example, collector, 0)
-        return Trace(name, collector.stacks(0, example), about, self.answerer.answers(result, tensors, [example])[0])
+        trace = Trace(name, collector.stacks(0, example), about, self.answerer.answers(result, tensors, [example])[0])
+        if "attention_mask" not in tensors:  # what it hides may be anything
+            check_finite(trace)
+        return trace
 
     def about(self) -> TraceFacts:
         """What a trace of a pass that is made now says of itself, beside its text."""
@@ -170,6 +176,22 @@ class StackTexts(Protocol):
 
     def of(self, stack: str, /) -> tuple[TokenizedText, TokenizedText]:
         """The texts of the queries and of the keys of a stack."""
+
+
+def not_finite_layer(trace: Trace) -> tuple[str, int] | None:
+    """The stack and the number of the first layer whose attention is nan; None where all of it is finite."""
+    for name, stack in trace.stacks.items():
+        for layer, weights in zip(stack.layers, stack.weights_by_layer, strict=False):
+            if not np.isfinite(weights).all():
+                return name, layer
+    return None
+
+
+def check_finite(trace: Trace) -> None:
+    """Refuse attention that is nan, as a damaged weight or a number too large for half precision makes it."""
+    broken = not_finite_layer(trace)
+    if broken is not None:
+        raise not_finite(trace.model, *broken)
 
 
 @dataclass

@@ -14,6 +14,7 @@ from eyeline.errors import TraceError
 from eyeline.heads import STACKS
 from eyeline.measure.runs.table import Table, head_table
 from eyeline.measure.statistics.rows import Rows, numbers_on
+from eyeline.messages import Message
 from eyeline.models.inputs import send
 from eyeline.text.tokenized import TokenizedText
 
@@ -199,6 +200,12 @@ class Statistic(ABC):
             if not values.is_cuda or len(self._on_device) >= MOST_WAITING:  # a CPU gains nothing by waiting
                 self.flush()
             return
+        if np.isnan(values).any():
+            raise TraceError(
+                f"{self.name} of layer {key.layer} ({key.stack}) is not a number (nan) for some of the texts.",
+                Message("refusal.damaged"),
+                Message("refusal.load_float32"),
+            )
         size = heads.stop
         if key not in self._sums or len(self._sums[key]) < size:
             nothing = 0.0 if self.combine is np.add else -np.inf

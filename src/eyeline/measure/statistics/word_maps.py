@@ -16,7 +16,7 @@ from eyeline.measure.statistics.options import MAX_TOKENS
 from eyeline.measure.statistics.prepare import BatchSize
 from eyeline.measure.statistics.rows import numbers_on, precise
 from eyeline.messages import Message
-from eyeline.models.attention import LayerAttention
+from eyeline.models.attention import LayerAttention, not_finite
 from eyeline.models.inputs import Example, decoder_start, send
 from eyeline.models.layout import check_layers_of
 from eyeline.models.model import Model
@@ -187,7 +187,10 @@ def word_maps_of_batch(
 
     def receive_layer(attention: LayerAttention) -> None:
         if attention.stack == stack and attention.layer in chosen:
-            receive(pooling.pool(attention))
+            maps = pooling.pool(attention)
+            if not bool(torch.isfinite(maps.weights).all()):  # else the first word would be the most attended one
+                raise not_finite(model.name, stack, attention.layer)
+            receive(maps)
 
     with torch.inference_mode():
         model._passes.layers(examples, receive_layer)
