@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import eyeline as el
-from eyeline.look.numbers import key_numbers, pair_weight, received_by_last, special_and_words, weights_on
+from eyeline.look.numbers import Alike, alike, key_numbers, pair_weight, received_by_last, special_and_words, weights_on
 
 WEIGHTS = [[[0.5, 0.25, 0.25], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]]]
 VALUES = [[[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]]]
@@ -32,3 +32,12 @@ def test_the_arithmetic_of_a_query_ends_in_the_models_weights(minilm):
     rows = key_numbers(traced, 1, 2, 3)
     assert [row.weight for row in rows] == pytest.approx(traced.weights[1, 2, 3].tolist(), abs=1e-5)
     assert sum(row.taken for row in rows) == pytest.approx(float(traced.outputs[1, 2, 3, 0]), abs=1e-5)
+
+
+def test_a_dot_product_is_two_lengths_and_a_cosine():
+    weights = np.full((1, 2, 2, 2), 0.5)  # [layer, head, query, key]
+    queries, keys = np.array([[[[3.0, 4.0], [1.0, 0.0]], [[0.0, 2.0], [1.0, 1.0]]]]), np.array([[[[1.0, 0.0], [6.0, 8.0]]]])
+    shared = el.Trace.from_arrays(weights, ["a", "b"], queries=queries, keys=keys)  # both heads share the keys
+    assert alike(shared, 0, 0, 0, 1) == Alike(5.0, 10.0, pytest.approx(1.0))
+    assert alike(shared, 0, 1, 0, 0) == Alike(2.0, 1.0, pytest.approx(0.0))
+    assert alike(shared, 0, 0, 0, 0).cosine == pytest.approx(3 / 5)

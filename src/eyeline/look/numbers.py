@@ -28,6 +28,25 @@ class KeyNumbers:
 
 
 @dataclass(frozen=True)
+class Alike:
+    """How alike a query and a key are: their dot product is query_length · key_length · cosine."""
+
+    query_length: float
+    key_length: float
+    cosine: float
+
+
+def alike(trace: Trace, layer: int, head: int, query: int, key: int) -> Alike:
+    """The lengths of a query and a key of one head, and the cosine of the angle between them."""
+    stack = trace.only
+    index = stack.layers.index(layer)
+    queries, keys = stack.queries_by_layer[index], stack.keys_by_layer[index]  # [head, token, dim]
+    q, k = queries[head, query], keys[head * len(keys) // len(queries), key]
+    lengths = float(np.linalg.norm(q)), float(np.linalg.norm(k))
+    return Alike(*lengths, float(q @ k) / (lengths[0] * lengths[1]))
+
+
+@dataclass(frozen=True)
 class SpecialAndWords:
     """What a head gives to the first and the last token of a text ([CLS] and [SEP]), and how long values are.
 

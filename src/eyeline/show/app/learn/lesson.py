@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from eyeline.look.numbers import key_numbers, pair_weight, received_by_last, special_and_words, weights_on
+from eyeline.look.numbers import alike, key_numbers, pair_weight, received_by_last, special_and_words, weights_on
 from eyeline.look.sample import measured_translator
 from eyeline.look.trace import Trace
 from eyeline.measure.heads.profile import LayerFigures
@@ -127,7 +127,11 @@ def vector_facts(trace: Tracer) -> Facts:
     shown = trace(CAT)
     numbers = key_numbers(shown, *PREVIOUS, SAT)
     cat = numbers[shown.text.tokens.index("cat")]
+    pair = alike(shown, *PREVIOUS, SAT, shown.text.tokens.index("cat"))
     return {
+        "len_q": f"{pair.query_length:.1f}",
+        "len_k": f"{pair.key_length:.1f}",
+        "cosine": f"{pair.cosine:.2f}",
         "dim": str(shown.queries.shape[-1]),
         "dot": f"{cat.dot:.1f}",
         "scale": share(shown.scales[PREVIOUS[0]]),

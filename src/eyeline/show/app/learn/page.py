@@ -39,11 +39,17 @@ def page(say: Words) -> None:
     if number != EXERCISE and "text" in st.query_params:
         del st.query_params["text"]
     _choose_step(say)
+    if number == 1:
+        with st.expander(say("learn.frame.title"), icon=":material/menu_book:"):
+            st.markdown(say("learn.frame.text"))
     looking = None
     try:
         looking = _exercise(say) if number == EXERCISE else _step(say, STEPS[number - 1], number)
     except EyelineError as error:
         refuse(say, "look.failed", error)
+    if number == EXERCISE:
+        st.subheader(say("learn.summary.title"), anchor=False)
+        st.markdown(say("learn.summary.text"))
     _turn_page(say, number)
     if looking is not None:
         source, state = recipe_source(MODEL), dict(looking.state)
