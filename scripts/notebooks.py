@@ -47,8 +47,8 @@ class Notebook:
 
 
 NOTEBOOKS = {
-    "lesson": Notebook(lesson.CELLS, ("en", "ja")),
-    "papers": Notebook(papers.CELLS, ("en", "ja")),
+    "lesson": Notebook(lesson.CELLS, ("en", "ja", "ko")),
+    "papers": Notebook(papers.CELLS, ("en", "ja", "ko")),
     "bertviz": Notebook(bertviz.CELLS),
     "clark": Notebook(clark.CELLS),
     "space": Notebook(space.CELLS),

@@ -340,6 +340,23 @@ def _umap(points: np.ndarray, dims: int, seed: int, neighbours: int) -> np.ndarr
         return np.asarray(fitted, dtype=np.float32)
 
 
+def place_by_umap(points: np.ndarray, picture: np.ndarray, new: np.ndarray, *, seed: int = 0, neighbours: int = NEIGHBOURS) -> np.ndarray:
+    """New points in a picture that UMAP made of other points, by umap-learn's `transform`: [new, dims], float32.
+
+    points   [point, dim], what the picture was made of; picture: [point, dims], as `project` gave it; new: [new, dim]
+
+    Only the neighbours of the points are found again, not their picture: it is the one given.
+    """
+    import umap
+
+    check_method("umap", len(points), neighbours)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="n_jobs value")
+        reducer = umap.UMAP(n_components=picture.shape[-1], n_neighbors=neighbours, random_state=seed, n_jobs=1, n_epochs=0).fit(points)
+        reducer.embedding_, reducer.n_epochs = np.asarray(picture, dtype=np.float32), None
+        return np.asarray(reducer.transform(new), dtype=np.float32)
+
+
 def _tsne(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     import openTSNE
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from eyeline.errors import TraceError
 from eyeline.look.trace import Trace
-from eyeline.mathematics import check_method, project
+from eyeline.mathematics import check_method, place_by_umap, project
 from eyeline.measure.space.fidelity import HeldOutOptions, TextPicture, fidelity, held_out_axes
 from eyeline.measure.space.gauges import Agreement, TextPairs, gauged
 from eyeline.measure.space.options import SpaceOptions, check_gauge
@@ -147,9 +147,10 @@ def search(
 def transform_trace(space: SpaceRecord, trace: Trace, stack: str | None) -> Placed:
     """The tokens of a trace (queries and keys, or values, kept; the same layers) put into the pictures by their projections."""
     chosen = space.stack(stack)
-    if chosen.linear is None:
+    by_umap = space.project == "umap" and space.of != "shared" and (chosen.shifts is not None or space.of == "values")
+    if chosen.linear is None and not by_umap:
         why = {
-            "umap": "UMAP has no linear projection",
+            "umap": f"the gauge {space.gauge} depends on all keys at once",
             "tsne": "t-SNE has no linear projection",
             "pca": f"the gauge {space.gauge} is not linear",
         }
@@ -169,12 +170,34 @@ def transform_trace(space: SpaceRecord, trace: Trace, stack: str | None) -> Plac
     heads = list(chosen.heads)
     shared = [head * given.n_key_heads // given.n_heads for head in heads]
     projections = chosen.linear
+    if projections is None:
+        values = given.values[layers][:, shared] if space.of == "values" else None
+        vectors = (given.queries[layers][:, heads], given.keys[layers][:, shared]) if values is None else (values[:, :, :0], values)
+        return _placed_by_umap(space, chosen, *vectors)
     key_offset = 0 if projections.key_offset is None else projections.key_offset[:, :, None]
     if space.of == "values":
         points = given.values[layers][:, shared] @ projections.key + key_offset
         return Placed(chosen.name, points[:, :, :0], points)
     queries, keys = given.queries[layers][:, heads], given.keys[layers][:, shared]  # [layer, head, token, dim]
     return Placed(chosen.name, queries @ projections.query + projections.offset[:, :, None], keys @ projections.key + key_offset)
+
+
+def _placed_by_umap(space: SpaceRecord, stack: SpaceStack, queries: np.ndarray, keys: np.ndarray) -> Placed:
+    """Queries and keys of a new text, [layer, head, token, dim], beside those of the space: each head's neighbours are found again."""
+    kept = needed(stack, "given new text")
+    seed = space.facts.options.seed if space.facts is not None and isinstance(space.facts.options, SpaceOptions) else 0
+    n_heads, n_queries, dims = keys.shape[:2], queries.shape[2], stack.keys.shape[-1]
+    points = np.zeros((*n_heads, n_queries + keys.shape[2], dims), dtype=np.float32)  # [layer, head, token, dims]
+    for i, j in np.ndindex(*n_heads):
+        if stack.queries is None:
+            of_space, picture, new = kept.values[i, j], stack.keys[i, j], keys[i, j]  # type: ignore[index] - kept because they are the points
+        else:
+            shift, scale = stack.shifts[i, j], stack.facts["scale"][i, j]  # type: ignore[index] - checked before
+            of_space = np.concatenate([kept.queries[i, j] * scale, (kept.keys[i, j] + shift) / scale])
+            picture = np.concatenate([stack.queries[i, j], stack.keys[i, j]])
+            new = np.concatenate([queries[i, j] * scale, (keys[i, j] + shift) / scale])
+        points[i, j] = place_by_umap(of_space, picture, new, seed=seed)
+    return Placed(stack.name, points[:, :, :n_queries], points[:, :, n_queries:])
 
 
 def needed(stack: SpaceStack, what: str) -> Vectors:

@@ -78,7 +78,10 @@ class Space(SpaceRecord):
         return search(self, token, side, layer, head, text, stack, top)
 
     def transform(self, trace: Trace, *, stack: str | None = None) -> Placed:
-        """New text in the same pictures: `space.transform(model.trace("…"))`. For spaces that were fitted, freed or made by PCA."""
+        """New text in the same pictures: `space.transform(model.trace("…"))`. For spaces that were fitted, freed or made by PCA or UMAP.
+
+        UMAP's own `transform` does it, among the neighbours of each head's points: seconds a head, and the vectors must have been kept.
+        """
         return transform_trace(self, trace, stack)
 
     def save(self, path: str | Path, *, vectors: bool = True) -> Path:
