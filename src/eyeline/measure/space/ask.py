@@ -189,10 +189,11 @@ def _placed_by_umap(space: SpaceRecord, stack: SpaceStack, queries: np.ndarray, 
     n_heads, n_queries, dims = keys.shape[:2], queries.shape[2], stack.keys.shape[-1]
     points = np.zeros((*n_heads, n_queries + keys.shape[2], dims), dtype=np.float32)  # [layer, head, token, dims]
     for i, j in np.ndindex(*n_heads):
-        if stack.queries is None:
-            of_space, picture, new = kept.values[i, j], stack.keys[i, j], keys[i, j]  # type: ignore[index] - kept because they are the points
+        if stack.queries is None or stack.shifts is None:  # of values
+            assert kept.values is not None  # noqa: S101 - they are the points
+            of_space, picture, new = kept.values[i, j], stack.keys[i, j], keys[i, j]
         else:
-            shift, scale = stack.shifts[i, j], stack.facts["scale"][i, j]  # type: ignore[index] - checked before
+            shift, scale = stack.shifts[i, j], stack.facts["scale"][i, j]
             of_space = np.concatenate([kept.queries[i, j] * scale, (kept.keys[i, j] + shift) / scale])
             picture = np.concatenate([stack.queries[i, j], stack.keys[i, j]])
             new = np.concatenate([queries[i, j] * scale, (keys[i, j] + shift) / scale])
