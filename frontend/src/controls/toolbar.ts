@@ -65,7 +65,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
   if (kind === "head") bar.push(directionChoice(host));
   if (host.spec.stacks.some((_, i) => isPair(host.spec, i))) bar.push(pairMenu(host));
   if (host.spec.stacks.some((_, i) => hasParts(host.spec, i))) bar.push(partsMenu(host));
-  bar.push(readingMenu(host, kind));
+  bar.push(readingMenu(host, kind, kind === "head" ? [muteSinks(host)] : []));
   bar.push(search(host, (s) => matchCount(host.spec, s, kind, labels)));
   if (kind === "head") bar.push(lineZoom(host));
   const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set, host.switchOff)] : [];
@@ -107,6 +107,14 @@ export const directionChoice = ({ labels, set }: ToolbarHost): Control =>
     ],
     (s) => s.direction,
     (v) => set({ direction: v as State["direction"] }),
+  );
+
+export const muteSinks = ({ labels, set }: ToolbarHost): Control =>
+  checkbox(
+    "mute_sinks",
+    labels.mute_sinks,
+    (s) => s.mute_sinks,
+    (mute_sinks) => set({ mute_sinks }),
   );
 
 /** How many of the tokens (or words) that are left in match, in words; those of two texts together. */

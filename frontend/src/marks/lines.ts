@@ -80,8 +80,15 @@ function grow(old: LineSet | null, room: number): LineSet {
   return set;
 }
 
-/** Lines sharing colour and nearly opacity, faint first so that strong ones lie on top. Both painters draw these. */
-export function batches(item: Lines): { colour: string; opacity: number; width: number; members: number[] }[] {
+/** Up to so many lines each has its full colour, and a weak one is thin; of more, weak ones are faint, or they would hide each other. */
+export const FEW_LINES = 400;
+const THINNEST = 0.6; // px
+
+/**
+ * Lines sharing colour and nearly opacity, faint first so that strong ones lie on top. Both painters draw these. `faint`: too weak for an
+ * arrow.
+ */
+export function batches(item: Lines): { colour: string; opacity: number; width: number; faint: boolean; members: number[] }[] {
   const { set, colours } = item;
   const bins: number[][] = Array.from({ length: LEVELS * colours.length }, () => []);
   for (let i = 0; i < set.count; i++) {
@@ -91,8 +98,10 @@ export function batches(item: Lines): { colour: string; opacity: number; width: 
   return bins.flatMap((members, bin) => {
     if (!members.length) return [];
     const opacity = members.reduce((sum, i) => sum + set.opacity[i], 0) / members.length;
-    const width = 0.75 + (item.widest - 0.75) * opacity;
-    return [{ colour: colours[bin % colours.length], opacity: item.dark ? raised(opacity) : opacity, width, members }];
+    const thinnest = item.thin ? THINNEST : 0.75;
+    const width = thinnest + (item.widest - thinnest) * opacity;
+    const shown = item.thin ? 1 : item.dark ? raised(opacity) : opacity;
+    return [{ colour: colours[bin % colours.length], opacity: shown, width, faint: opacity < FAINT_ARROW, members }];
   });
 }
 

@@ -63,6 +63,8 @@ export interface Lines {
   curved: boolean;
   /** Whether the ground is dark. */
   dark?: boolean;
+  /** Weak lines are thin, not faint. */
+  thin?: boolean;
   /** Arrowheads at the key side, where few lines are drawn. */
   arrows?: boolean;
 }

@@ -4,7 +4,7 @@ import { breathe } from "../../core/schedule";
 import { MONO, SANS } from "../../core/theme";
 import { paintClouds } from "../scatter/clouds";
 import { arrowhead, paintArrowhead } from "../arrows";
-import { batches, ends, FAINT_ARROW } from "../lines";
+import { batches, ends } from "../lines";
 import { paintSegments } from "../scatter/segments";
 import type { Bitmap, Item, Lines, Rect, Scene, Text } from "../scene";
 
@@ -179,7 +179,7 @@ function* lineChunks(context: Context, item: Lines): Generator<number> {
       context.stroke();
       yield end - start;
     }
-    if (!item.arrows || batch.opacity < FAINT_ARROW) continue;
+    if (!item.arrows || batch.faint) continue;
     context.fillStyle = batch.colour;
     for (const i of batch.members) {
       const [, , x2, y2] = ends(item, i);

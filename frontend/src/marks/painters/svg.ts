@@ -3,7 +3,7 @@
 import { MONO, SANS } from "../../core/theme";
 import { asBitmap, pointsOf, writeClouds } from "../scatter/clouds";
 import { arrowhead, writeArrowhead } from "../arrows";
-import { batches, ends, FAINT_ARROW } from "../lines";
+import { batches, ends } from "../lines";
 import { writeSegments } from "../scatter/segments";
 import type { Bitmap, Curve, Item, Lines, Scene, Text } from "../scene";
 
@@ -91,7 +91,7 @@ function writeLines(item: Lines): string {
     .map((b) => {
       const look = `stroke="${b.colour}" stroke-opacity="${n(b.opacity)}" stroke-width="${n(b.width)}"`;
       const drawn = `<path d="${b.members.map(path).join("")}" fill="none" ${look}/>`;
-      if (!item.arrows || b.opacity < FAINT_ARROW) return drawn;
+      if (!item.arrows || b.faint) return drawn;
       const arrowheads = b.members.map((i) => {
         const [, , x2, y2] = ends(item, i);
         return writeArrowhead(arrowhead(x2 - 1, y2, x2, y2, b.width));

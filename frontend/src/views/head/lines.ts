@@ -13,6 +13,7 @@ import { linesLayout, MOST_ZOOM, rowAt, rowY, visibleRows, type LinesLayout } fr
 import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
 import { legendOf, type LinesInput, linesItem, linesScene, widestToken } from "./scene-lines";
+import { mutedColumn } from "./sink";
 import { fadeOff, switchedLine } from "./switch-off";
 import { zoomGestures } from "./zoom-gestures";
 
@@ -163,7 +164,15 @@ export class LinesPart {
   private input(): LinesInput {
     const { stage, reading, layout } = this;
     const scroll = this.scroll.scrollTop;
-    return { reading: reading!, state: stage.state(), theme: stage.theme(), labels: stage.labels, layout: layout!, scroll };
+    return {
+      reading: reading!,
+      state: stage.state(),
+      theme: stage.theme(),
+      labels: stage.labels,
+      layout: layout!,
+      scroll,
+      muted: mutedColumn(reading!, stage.state()),
+    };
   }
 
   /** Every line in sight, kept until something moves; null where only some tokens' lines are shown. */
@@ -256,6 +265,11 @@ export class LinesPart {
     this.reach(side, index);
     const spokenFocus = spoken(this.reading, focusOf(this.reading, this.stage.state(), this.hovered), this.stage.labels);
     this.stage.announce(`${this.stage.labels.match} ${this.match + 1} / ${list.length}. ${spokenFocus}`);
+  }
+
+  /** What the lines are drawn from. */
+  shown(): Reading | null {
+    return this.reading;
   }
 
   scene(): Scene | null {

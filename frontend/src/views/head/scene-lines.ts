@@ -7,7 +7,7 @@ import type { Labels } from "../../core/words/labels";
 import { shownNumber } from "../../core/reading/quantity";
 import { mapColour, type Reading } from "../../core/reading/reading";
 import type { Theme } from "../../core/theme";
-import { lineSet, opacityOf, strength, strongest } from "../../marks/lines";
+import { FEW_LINES, lineSet, opacityOf, strength, strongest } from "../../marks/lines";
 import type { Entry, Item, Lines, Scene } from "../../marks/scene";
 import { naturalWidth, tokenItems } from "../../marks/tokens";
 import { lockedIndices, numbersShown, sideOf, type Focus, type Side } from "./focus";
@@ -23,27 +23,32 @@ export interface LinesInput {
   labels: Labels;
   layout: LinesLayout;
   scroll: number;
+  /** The column whose lines are left out, since most attention rests on it; −1: none. */
+  muted: number;
 }
 
-export function linesItem({ reading, state, theme, layout, scroll }: LinesInput, focus: Focus | null, budget = Infinity): Lines {
+export function linesItem({ reading, state, theme, layout, scroll, muted }: LinesInput, focus: Focus | null, budget = Infinity): Lines {
   const ys = (axis: Axis) => Float32Array.from(axis.labels, (_, i) => rowY(layout, i, scroll));
   const [y1, y2] = [ys(reading.rows), ys(reading.cols)];
   const [low, high] = [layout.top - layout.row, layout.height + layout.row];
-  const set = lineSet(reading.maps, {
+  const hidden = focus?.side === "key" && focus.indices.has(muted) ? -1 : muted; // who looks at it was asked for
+  const all = lineSet(reading.maps, {
     width: reading.cols.labels.length,
     threshold: state.threshold,
     rescale: state.rescale,
     rows: focus?.side === "query" ? focus.indices : null,
     cols: focus?.side === "key" ? focus.indices : null,
-    seen: (r, c) => !((y1[r] < low && y2[c] < low) || (y1[r] > high && y2[c] > high)),
+    seen: (r, c) => c !== hidden && !((y1[r] < low && y2[c] < low) || (y1[r] > high && y2[c] > high)),
   });
+  const set = strongest(all, budget);
   const { signed } = reading.quantity;
   const { positive, negative } = theme;
   const own = reading.maps.map((map) => (signed ? positive : mapColour(map, theme)));
   const colours = signed ? [...own, ...own.map(() => negative)] : own;
   return {
     type: "lines",
-    set: strongest(set, budget),
+    set,
+    thin: set.count <= FEW_LINES,
     x1: layout.x1,
     x2: layout.x2,
     y1,

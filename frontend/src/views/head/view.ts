@@ -2,7 +2,7 @@
 
 import { amount, stackName } from "../../core/words/labels";
 import { el } from "../../controls/dom";
-import { sinkOffer } from "./sink";
+import { sinkNote } from "./sink";
 import { leftOut, shownHeads } from "../../controls/heads";
 import { headNumber } from "../../core/input/contract";
 import { drawnOf, drawnTitle, drawnWhole } from "../../core/reading/quantity";
@@ -17,7 +17,7 @@ export function headView(stage: Stage): ViewInstance {
   let message: HTMLElement | null = null;
   const hint = el("p", { class: "hint", role: "status", hidden: true });
   stage.element.append(hint);
-  const offer = sinkOffer(stage);
+  const sink = sinkNote(stage);
 
   const say = (text: string | null) => {
     message?.remove();
@@ -41,7 +41,7 @@ export function headView(stage: Stage): ViewInstance {
       if (!shownHeads(stage.spec, state).length || !rows.labels.length || !cols.labels.length) {
         clear();
         hint.hidden = true;
-        offer.hide();
+        sink.update(null);
         say(shownHeads(stage.spec, state).length ? labels.empty_tokens : labels.empty_heads);
         return;
       }
@@ -53,7 +53,7 @@ export function headView(stage: Stage): ViewInstance {
       if (part && !(part instanceof wanted)) clear();
       part ??= new wanted(stage);
       await part.draw(current);
-      if (current()) await offer.update(current);
+      if (current()) sink.update(part instanceof LinesPart ? part.shown() : null);
     },
     scene: () => part?.scene() ?? null,
     summary: () => part?.summary() ?? { kind: "head", as: stage.state().as, lines: [] },

@@ -5,6 +5,7 @@ import {
   drawnMenu,
   headStepper,
   matchCount,
+  muteSinks,
   layerStepper,
   levelChoice,
   pairMenu,
@@ -14,7 +15,7 @@ import {
   type Toolbar,
   type ToolbarHost,
 } from "../../controls/toolbar";
-import { checkbox, search, type Control } from "../../controls/controls";
+import { search, type Control } from "../../controls/controls";
 import { readingMenu } from "../../controls/reading-menu";
 import { hasParts, isPair } from "../../core/reading/axes";
 import { quantitiesOf } from "../../core/reading/quantity";
@@ -32,11 +33,3 @@ export function sentenceToolbar(host: ToolbarHost): Toolbar {
   bar.push(search(host, (s) => matchCount(spec, s, spec.kind, labels)));
   return toolbarOf(labels, bar);
 }
-
-const muteSinks = ({ labels, set }: ToolbarHost): Control =>
-  checkbox(
-    "mute_sinks",
-    labels.mute_sinks,
-    (s) => s.mute_sinks,
-    (mute_sinks) => set({ mute_sinks }),
-  );

@@ -229,6 +229,9 @@ def caption_of(view: ViewData, language: str = "en") -> str:
 #: The opacity below which a line cannot be seen, and below which it has no arrowhead.
 FAINTEST, FAINT_ARROW = 2.5 / 255, 0.06
 
+#: Up to so many lines each has its full colour, and a weak one is thin; of more, weak ones are faint. The width of the thinnest.
+FEW_LINES, THINNEST = 400, 0.6
+
 #: Lines of one colour and nearly one opacity are one path.
 LEVELS = 24
 
@@ -305,6 +308,7 @@ def raised(opacity: float) -> float:
 
 def paths(lines: LineSet, colours: Sequence[str], at: LineEnds, *, widest: float, arrows: bool = False) -> Iterator[str]:
     """The lines as SVG paths, faint ones first, so that strong ones lie on top."""
+    thin = at.curved and len(lines) <= FEW_LINES
     level = np.minimum(LEVELS - 1, (np.sqrt(lines.opacity) * LEVELS).astype(int))
     shift = [((number + 0.5) / len(colours) - 0.5) * at.spread if len(colours) > 1 else 0.0 for number in range(len(colours))]
     bend = 0.4 * (at.right - at.left)
@@ -319,10 +323,11 @@ def paths(lines: LineSet, colours: Sequence[str], at: LineEnds, *, widest: float
             else f"M{at.left:.1f} {y1:.1f}L{at.right:.1f} {y2:.1f}"
             for y1, y2 in zip(*ends, strict=True)
         )
-        width = 0.75 + (widest - 0.75) * opacity
-        opacity = raised(opacity) if at.dark else opacity
+        thinnest, is_faint = THINNEST if thin else 0.75, opacity < FAINT_ARROW
+        width = thinnest + (widest - thinnest) * opacity
+        opacity = 1.0 if thin else raised(opacity) if at.dark else opacity
         yield f'<path d="{path}" fill="none" stroke="{colours[number]}" stroke-width="{width:.2f}" opacity="{opacity:.3f}"/>'
-        if arrows and opacity >= FAINT_ARROW:
+        if arrows and not is_faint:
             heads = "".join(f"M{at.right:.1f} {y:.1f}l-7 -3l0 6Z" for y in ends[1])
             yield f'<path d="{heads}" fill="{colours[number]}" opacity="{opacity:.3f}"/>'
 

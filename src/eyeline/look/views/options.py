@@ -42,6 +42,7 @@ class HeadViewOptions(As, total=False):
     colour_parts: bool
     hide_special: bool
     hide_sink: bool
+    mute_sinks: bool
     renormalise: bool
     threshold: float
     rescale: bool
@@ -54,13 +55,32 @@ class HeadViewOptions(As, total=False):
     zoom: Zoom
 
 
-class ModelViewOptions(HeadViewOptions, total=False):
+class ModelViewOptions(As, total=False):
     """Options of `model_view`."""
 
+    drawn: int
+    level: Literal["token", "word"]
+    direction: Literal["from", "to"]
+    segments: Literal["all", "aa", "ab", "ba", "bb"]
+    query_part: int | None
+    key_part: int | None
+    colour_parts: bool
+    hide_special: bool
+    hide_sink: bool
+    renormalise: bool
+    threshold: float
+    rescale: bool
+    combine: Literal["each", "mean", "max"]
+    combine_layers: Sequence[int] | int
+    locked: Sequence[int] | int
+    off: str
     rows: Sequence[int] | int
     columns: Sequence[int] | int
     colour_by: Literal["head", "layer", "effect", "role", "entropy", "special"]
     opened: bool
+    find: str
+    theme: Literal["system", "light", "dark"]
+    zoom: Zoom
 
 
 class NeuronViewOptions(TypedDict, total=False):

@@ -31,7 +31,7 @@ from eyeline.look.views.drawing import (
     text_of,
     visible_part,
 )
-from eyeline.look.views.still import Bounds
+from eyeline.look.views.still import Bounds, sink_of
 from eyeline.text.tokenized import TokenizedText, columns, printable
 from eyeline.words import Words, percent
 
@@ -46,8 +46,6 @@ LETTER, NARROW, BROAD, GAP, PIECE_GAP, BLANK, SMALL = 0.6, 0.36, 0.8, 0.62, 0.12
 THINNEST, WIDEST, WIDEST_OF_ALL, MOST_ARCS = 0.75, 12.0, 5.0, 2000
 #: The weakest arc of a chosen word, that of all words, and the least weight that is written.
 FAINTEST, FAINTEST_OF_ALL, LEAST_NUMBER = 0.005, 0.05, 0.01
-#: From this share of a head's attention on, a token is a sink; of a shorter text this says nothing.
-SINK, FEWEST = 0.5, 4
 
 BLANK_TOKEN = re.compile(r"^[\[<]\|?mask\|?[\]>]$", re.IGNORECASE)
 MARKS = re.compile(r"^(##|▁|Ġ|Ċ)(?=.)")
@@ -189,7 +187,7 @@ def sentence_picture(view: ViewData, bounds: Bounds, caption: str, words: Words)
     at_query, at_key = ({word.unit: word for word in side} for side in (queries, keys))
     rows, cols = [at_query[unit] for unit in part.rows], [at_key[unit] for unit in part.columns]
     held, to = locked_units(view, part), state.get("direction") == "to"
-    muted = sink_of(weights) if quantity is None and state.get("mute_sinks", True) else None
+    muted = sink_of(weights[None]) if quantity is None and state.get("mute_sinks", True) else None
     drawn = arcs_of(weights, rows, cols, held, muted, state, room, one_text, signed=quantity is not None and quantity["signed"])
     chosen = [(cols if to else rows)[index] for index in held]
     numbers = (weights[:, held].sum(axis=1) if to else weights[held].sum(axis=0)) * (1.0 if quantity is None else quantity["largest"])
@@ -209,12 +207,6 @@ def sentence_picture(view: ViewData, bounds: Bounds, caption: str, words: Words)
         high += 20
     squares, rows_of_legend = part_legend(view, part, MARGIN, high, WIDE - 2 * MARGIN, dark=dark)
     return svg(WIDE, high + 4 + rows_of_legend, title, "".join([*drawn, squares]), caption)
-
-
-def sink_of(weights: np.ndarray) -> int | None:
-    """The key on which half or more of the attention rests; None where there is none. weights: [query, key]."""
-    shares = weights.mean(axis=0)
-    return int(shares.argmax()) if min(weights.shape) >= FEWEST and shares.max() >= SINK else None
 
 
 def arcs_of(
@@ -323,7 +315,7 @@ def text_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> 
     if not part.queries or not part.keys or not maps:
         return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "", caption)
     weights, held = maps[0].weights, locked_units(view, part)
-    muted = sink_of(weights) if quantity is None and state.get("mute_sinks", True) else None
+    muted = sink_of(weights[None]) if quantity is None and state.get("mute_sinks", True) else None
     numbers = weights[:, held].sum(axis=1) if to else weights[held].sum(axis=0)
     units, own = (part.rows, part.columns) if to else (part.columns, part.rows)
     values = dict(zip(units, numbers.tolist(), strict=True))

@@ -64,6 +64,9 @@ class Bounds:
     between: int
 
 
+#: From this share of the attention on, a token is a sink; of a shorter text this says nothing.
+SINK, FEWEST = 0.5, 4
+
 #: A preview in a notebook stays small; a saved picture shows what the page shows.
 PREVIEW, SAVED = Bounds(48, 700, 160), Bounds(256, 60_000, 320)
 
@@ -193,7 +196,20 @@ def head_lines(view: ViewData, part: VisiblePart, maps: list[HeadMap], words: tu
 def chosen_lines(view: ViewData, part: VisiblePart, maps: list[HeadMap], most: int) -> LineSet:
     """The lines that the state shows: all that can be seen, or those of the held tokens."""
     held, to = locked_units(view, part) or None, view.state.get("direction") == "to"
-    return line_set(weights_of(maps, part), view.state, most=most, rows=None if to else held, columns=held if to else None)
+    weights = weights_of(maps, part)
+    sink = sink_of(weights) if view.state.get("mute_sinks", True) and drawn_quantity(view) is None else None
+    if sink is not None and not (to and held and sink in held):
+        weights = weights.copy()
+        weights[:, :, sink] = 0
+    return line_set(weights, view.state, most=most, rows=None if to else held, columns=held if to else None)
+
+
+def sink_of(weights: np.ndarray) -> int | None:
+    """The column that gets half or more of the attention of these maps, whose lines would hide all others. weights: [map, query, key]"""
+    if not len(weights) or min(weights.shape[1:]) < FEWEST:
+        return None
+    shares = weights.mean(axis=(0, 1))  # [key]
+    return int(shares.argmax()) if shares.max() >= SINK else None
 
 
 def weights_of(maps: list[HeadMap], part: VisiblePart) -> np.ndarray:
