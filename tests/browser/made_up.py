@@ -37,7 +37,7 @@ STRANGE = [
 ]
 TEXT = "the quick brown fox jumps over a lazy dog while nobody in this quiet town really watches what it does next"
 WORDS = TEXT.split()
-VIEWS = {"head": el.head_view, "model": el.model_view}
+VIEWS: dict[str, Callable[..., View]] = {"head": el.head_view, "model": el.model_view}
 
 
 def made_up(heads: int, queries: int, keys: int, rng: np.random.Generator, causal: bool = False) -> np.ndarray:

@@ -81,8 +81,8 @@ function grow(old: LineSet | null, room: number): LineSet {
 }
 
 /** Up to so many lines each has its full colour, and a weak one is thin; of more, weak ones are faint, or they would hide each other. */
-export const FEW_LINES = 400;
-const THINNEST = 0.6; // px
+export const FEW_LINES = 200;
+const THINNEST = 0.5; // px
 
 /**
  * Lines sharing colour and nearly opacity, faint first so that strong ones lie on top. Both painters draw these. `faint`: too weak for an

@@ -230,7 +230,7 @@ def caption_of(view: ViewData, language: str = "en") -> str:
 FAINTEST, FAINT_ARROW = 2.5 / 255, 0.06
 
 #: Up to so many lines each has its full colour, and a weak one is thin; of more, weak ones are faint. The width of the thinnest.
-FEW_LINES, THINNEST = 400, 0.6
+FEW_LINES, THINNEST = 200, 0.5
 
 #: Lines of one colour and nearly one opacity are one path.
 LEVELS = 24
