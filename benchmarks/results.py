@@ -85,6 +85,11 @@ EVERY = (
     ),
     Result("views", BENCHMARKS, "benchmarks.pages.views {bertviz}", 12, needs="bertviz", file="pages/views.json", table=of_pages.views),
     Result("gpu", BENCHMARKS, "benchmarks.cost.gpu", 5, needs="gpu", file="cost/gpu.json", table=of_costs.gpu),
+    Result("generation", RESULTS, "benchmarks.cost.generation", 15, file="cost/generation.json", table=of_costs.generation),
+    Result(
+        "generation_gpu", RESULTS, "benchmarks.cost.generation --gpu", 5, needs="gpu",
+        file="cost/generation_gpu.json", table=of_costs.generation,
+    ),
     Result("gpu_section", RESULTS, "benchmarks.cost.gpu --write benchmarks/cost/gpu.json", 0.1),
     Result("today", RESULTS, "benchmarks.cost.today", 3, file="cost/today.json"),
     Result("today_section", RESULTS, "benchmarks.cost.today --write benchmarks/cost/today.json", 0.1),

@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from PIL import Image, ImageDraw, ImageFont
-from scripts.notebook_cells import bertviz, clark, classifier, decoder, lesson, papers, space
+from scripts.notebook_cells import bertviz, clark, classifier, decoder, lesson, papers, space, writing
 from scripts.notebook_cells.cell import Cell
 from scripts.repository import ADDRESS
 
@@ -36,6 +36,7 @@ COLAB = (
     '`%pip install "eyeline[notebook,plots] @ git+https://github.com/{address}"`'
 )
 PLOTLY = "application/vnd.plotly.v1+json"
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ NOTEBOOKS = {
     "space": Notebook(space.CELLS),
     "classifier": Notebook(classifier.CELLS),
     "decoder": Notebook(decoder.CELLS),
+    "writing": Notebook(writing.CELLS, ("en", "ja")),
 }
 
 
@@ -107,6 +109,8 @@ def _still(output: NotebookNode) -> NotebookNode | None:
     inside = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', data.get("text/html", ""))
     if inside:
         return _png(painted(base64.b64decode(inside[1]).decode(), "png"))
+    if WIDGET in data:  # a progress bar
+        return None
     return new_output("display_data", {"text/plain": data["text/plain"]}) if data.get("text/plain") else None
 
 

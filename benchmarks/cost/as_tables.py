@@ -103,6 +103,38 @@ def start(data: dict[str, Any]) -> str:
     return markdown_table([f"processor seconds, of which Python alone {data['processor_s']['python alone']:.2f}", "", "bar"], rows)
 
 
+def generation(data: dict[str, Any]) -> str:
+    """Times beside plain generate, and memory beside output_attentions."""
+    sizes = list(data["times"])
+    on_gpu = "memory" not in data
+    title = "## Recording while it writes" + (", on a GPU" if on_gpu else "")
+    command = "`python -m benchmarks.cost.generation" + (" --gpu`" if on_gpu else "`")
+    ways = {
+        "recorded": ("`model.generate`, times plain `generate`", "1.05" if on_gpu else "1.10"),
+        "output_attentions": ("`generate` with `output_attentions`, eager", ""),
+        "replay": ("`model.replay` of the finished text", ""),
+    }
+    rows = [
+        [name, *(f"{data['times'][size][way]:.2f}" if way in data["times"][size] else "–" for size in sizes), bar]
+        for way, (name, bar) in ways.items()
+    ]
+    for way, name in (("recorded", "`model.generate`"), ("output_attentions", "`output_attentions`")):
+        for what, meaning in () if on_gpu else (("peak", "peak of memory above the model, MB"), ("held", "what is held at the end, MB")):
+            rows.append(
+                [
+                    f"{name}: {meaning}",
+                    *(f"{data['memory'][size][way][what] / 1e6:,.1f}" if size in data["memory"] else "–" for size in sizes),
+                    "",
+                ]
+            )
+    plain = ", ".join(f"{data['times'][size]['plain_s']:.1f} s for {size}" for size in sizes)
+    table = markdown_table([f"{data['model']}, prompt + written tokens", *sizes, "bar"], rows)
+    note = "" if on_gpu else " (seconds of the processor, one thread)"
+    return (
+        f"{title}\n\n{command}\n\n{table}\n\nPlain `generate`{note}: {plain}. The rows are those of one pass; [how](how-to/generation.md)."
+    )
+
+
 def engines(data: dict[str, Any]) -> str:
     header = ["workers", "wall time for each document", "speed", "processor time for each document", "to start a worker", "sums of a shard"]
     rows = [
