@@ -15,7 +15,11 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
 
-.PHONY: run sample comes-up test test-all test-frontend test-clients test-families test-cluster test-lowest test-python test-adapters check check-style check-types check-frontend check-examples format generated frontend docs bench bench-peers golden results setup ready system clean attack gallery
+.PHONY: run ready-sentences sample comes-up test test-all test-frontend test-clients test-families test-cluster test-lowest test-python test-adapters check check-style check-types check-frontend check-examples format generated frontend docs bench bench-peers golden results setup ready system clean attack gallery
+
+# The sentences that the app draws before a model is open: their traces, and what each head does to the answer.
+ready-sentences: $(READY)
+	$(BIN)/python -m scripts.ready_sentences
 
 # The app, until Ctrl-C.
 run: $(READY)

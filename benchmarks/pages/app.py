@@ -162,7 +162,7 @@ def in_chromium(app: Served) -> dict[str, Any]:
         page.wait_for_selector(".eyeline-view[data-drawn]", state="attached")
         times = []
         for word in WORDS[10:20]:
-            page.locator(".st-key-look-text textarea").fill(TEXT.format(f"{word} boat"))
+            page.locator(".st-key-look-text input").fill(TEXT.format(f"{word} boat"))
             times.append(page.evaluate(CLICK))
         browser.close()
     return {"tokens": 31, "from_click_to_drawing_s": spread(times)}

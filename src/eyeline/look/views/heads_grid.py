@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from eyeline.errors import TraceError
+from eyeline.look.answer import LayerEffects
 from eyeline.look.palette import DARK_PAGE, LIGHT_PAGE, layer_shade, mixed, role_colour
 from eyeline.look.stack import Stack, as_kept, single_precision
 from eyeline.look.trace import Trace
@@ -117,6 +118,45 @@ def effects_of(view: ViewData, stack: Mapping[str, Any], words: Words) -> list[H
     rows = [np.asarray(effects.get(layer["layer"], []), dtype=float) - before for layer in stack["layers"]]
     low, high = words("view.grid_falls"), words("view.grid_rises")
     return [padded(view, stack, "effect", rows, title=words("view.grid_effect"), scale="signed", low=low, high=high)]
+
+
+#: A change of probability that has at least this part of the full colour: an answer that nothing changes stays pale.
+FULL = 0.1
+
+
+def grid_of_effects(
+    effects: Sequence[LayerEffects], before: float, measured: int, *, stack: str, named: bool, low: str = "", high: str = ""
+) -> HeadGrid:
+    """What the probability of an answer gains without each head of a stack.
+
+    effects    as `model.head_effects(trace)` gives them, or estimates of them
+    before     the probability with all heads
+    measured   of how many layers of `effects`, from the first; the others are estimates
+    named      whether the names of heads hold that of their stack, as in models of several
+
+    >>> layers = [{"stack": "encoder", "layer": i, "probabilities": [0.5, 0.25]} for i in range(2)]
+    >>> grid = grid_of_effects(layers, 0.5, 1, stack="encoder", named=False)
+    >>> grid.values.tolist(), grid.measured.tolist()
+    ([[0.0, -0.25], [0.0, -0.25]], [[True, True], [False, False]])
+    """
+    rows = [(number < measured, layer) for number, layer in enumerate(effects) if layer["stack"] == stack]
+    counts = [len(layer["probabilities"]) for _, layer in rows]
+    values, certain = np.full((len(rows), max(counts)), np.nan), np.zeros((len(rows), max(counts)), dtype=bool)
+    for row, (is_measured, layer) in enumerate(rows):
+        values[row, : counts[row]] = np.array(layer["probabilities"]) - before
+        certain[row] = is_measured
+    return HeadGrid(
+        "effect",
+        values,
+        low=low,
+        high=high,
+        measured=certain,
+        stack=stack if named else "",
+        layers=[layer["layer"] for _, layer in rows],
+        n_heads=counts,
+        largest=max(FULL, float(np.nanmax(np.abs(values)))),
+        decimals=3,
+    )
 
 
 def of_maps(view: ViewData, kept: Stack, stack: Mapping[str, Any], words: Words) -> list[HeadGrid]:

@@ -257,11 +257,18 @@ def text_record(text: TokenizedText) -> dict[str, Any]:
     return {name: list(getattr(text, name)) for name in names}
 
 
-def look_of_stack(stack: Stack, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> StrongestLook:
-    """The strongest look from a word to a distant word in a stack; of the layers and heads at these indices, or of all."""
+def look_of_stack(
+    stack: Stack, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None, *, query: int | None = None
+) -> StrongestLook:
+    """The strongest look from a word to a distant word in a stack; of the layers and heads at these indices, or of all.
+
+    query   from this token alone, such as the one at which a model answers
+    """
     sides = [
         np.array([is_word(*pair) for pair in zip(text.tokens, text.special, strict=True)]) for text in (stack.query_text, stack.key_text)
     ]
+    if query is not None:
+        sides[0] = np.arange(len(sides[0])) == query
     return strongest_look(stack.weights_by_layer, *sides, one_text=stack.query_text == stack.key_text, layers=layers, heads=heads)
 
 

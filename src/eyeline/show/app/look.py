@@ -1,12 +1,13 @@
-"""Look: a text, a model, three views of its attention, and a picture of one head."""
+"""This text: a sentence, what it looks at, what the model answers, and what happens when a head goes out."""
 
 from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,13 @@ import streamlit as st
 from eyeline.errors import EyelineError
 from eyeline.figures import available, record_of
 from eyeline.heads import HeadRef
+from eyeline.look.answer import ONE_ANSWER, LayerEffects, Prediction
 from eyeline.look.embedded import EMBEDDED
-from eyeline.look.stack import Stack, as_kept
+from eyeline.look.findings import AnswerWithout, findings
+from eyeline.look.ready import READY
+from eyeline.look.stack import Stack
 from eyeline.look.trace import Trace
+from eyeline.look.views.heads_grid import grid_of_effects
 from eyeline.look.views.view import View, look_of_stack
 from eyeline.measure.heads.profile import notable_heads
 from eyeline.measure.runs.run import Run
@@ -29,107 +34,138 @@ from eyeline.show.app.kit.models import (
     choices,
     compute_slot,
     is_open,
+    measuring,
     model_key,
     model_named,
     quantity_of,
+    ready_of,
     recipe_source,
     token_count,
     trace_of,
     view_cache,
 )
 from eyeline.show.app.kit.mounted import VIEWS, with_state
-from eyeline.show.app.kit.page import escaped, fragment, heading, refuse, show_recipe
+from eyeline.show.app.kit.page import escaped, fragment, refuse
 from eyeline.show.app.kit.settings import current
 from eyeline.show.app.kit.sharing import Cache
 from eyeline.text.encode import byte_tokens, count_unknown
+from eyeline.text.tokenized import printable
 from eyeline.text.words import segment
 from eyeline.words import Words
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from eyeline.models.model import Model
 
 IMAGES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 #: Characters that a field takes at all; far above the limit, so that a long text gets an answer rather than being cut.
 MOST_TYPED = 200_000
+#: A text of at most so many characters is a line to type into; a longer one, or one of several lines, has a larger field.
+ONE_LINE = 160
 
 
 def page(say: Words) -> None:
-    heading(say, "look")
-    looking = _form(say)
+    with st.container(key="unseen"):  # for those who hear the page
+        st.title(say("look.title"), anchor=False)
+    looking, menu = _form(say)
     if looking is None or (trace := _trace(say, looking)) is None:
         return
-    if not {"layer", "heads", "stack"} & looking.state.keys():
-        best = look_of_stack(next(iter(trace.stacks.values())))
-        looking = replace(looking, state={**looking.state, "layer": best.layer, "heads": [best.head]})
-        st.session_state.looking = looking
-    # Streamlit forgets a widget that was not drawn last time, as after an empty text
-    st.session_state.setdefault("look-view", looking.view)
-    kind = st.segmented_control(
-        say("look.view"), KINDS, format_func=lambda kind: say(f"look.view_{kind}"), key="look-view",
-        label_visibility="collapsed", required=True,
-    )  # fmt: skip
-    looking = replace(looking, view=kind or looking.view)
-    explain_tokens(say, looking.model, trace)
-    offer_mask(say, looking, trace)
-    _show(say, looking, choose_quantities(say, looking, trace))
-    show_figures(say, looking, trace)
+    looking = _opened(say, looking, trace)
+    st.session_state.looking = looking
+    if ready_of(looking.model, looking.text, looking.pair) is None:  # a ready sentence has no unknown tokens, and needs no model to say so
+        explain_tokens(say, looking.model, trace)
+        offer_mask(say, looking, trace)
+    _show(say, looking, choose_quantities(say, looking, trace, menu))
+    _figures(say, looking)
 
 
-def _form(say: Words) -> Looking | None:
-    """The texts and the model: from the address at first, then from the form."""
+def _form(say: Words) -> tuple[Looking | None, DeltaGenerator]:
+    """The texts and the model: from the address at first, then from the form; and the menu. The sentence itself is the field."""
     limits, own = current().limits, list(choices(current()))
     if "looking" not in st.session_state:
-        default = Looking(*example_of(0, say.language, own[0]), model=own[0], state=OPENING.get(own[0], {}))
+        default = Looking(*example_of(0, say.language, own[0]), model=own[0])
         st.session_state.looking = read_address(st.query_params.to_dict(), default)
     now: Looking = st.session_state.looking
     st.session_state.setdefault("look-text", now.text)
     st.session_state.setdefault("look-pair", now.pair)
-    with st.form("look-form", border=False):
-        first, second, side = st.columns([5, 3, 2], gap="medium", vertical_alignment="top")
-        first.text_area(say("look.text"), key="look-text", height=92, max_chars=MOST_TYPED, help=say("look.text_help"))
-        second.text_area(say("look.pair"), key="look-pair", height=92, max_chars=MOST_TYPED, help=say("look.pair_help"))
-        name = _model_choice(say, side, own, now.model)
-        side.form_submit_button(say("look.show"), type="primary", width="stretch", key="look-show")
-    with st.container(horizontal=True, vertical_alignment="center", key="examples"):
-        st.caption(say("look.examples"), width="content")
-        for number in range(len(EXAMPLES[say.language])):
-            label, arguments = say(f"look.example_{number}"), (number, say.language)
-            st.button(label, key=f"example-{number}", on_click=_use_example, args=arguments, type="tertiary")
-        say_language(say, name)
+    # Streamlit forgets a widget that was not drawn last time, as after an empty text
+    st.session_state.setdefault("look-view", now.view)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="chips"):
+        name = _model_choice(say, own, now.model)
+        with st.popover(say("look.more"), key="look-more"):
+            st.text_area(say("look.pair"), key="look-pair", height=92, max_chars=MOST_TYPED, help=say("look.pair_help"))
+            kind = st.segmented_control(
+                say("look.view"), KINDS, format_func=lambda kind: say(f"look.view_{kind}"), key="look-view", required=True
+            )  # fmt: skip
+            menu = st.container()
+            say_language(say, name)
+        with st.popover(say("look.examples"), key="look-examples"):
+            for number in range(len(EXAMPLES[say.language])):
+                st.button(
+                    example_of(number, say.language, name)[0], key=f"example-{number}", on_click=_use_example, args=(number, say.language),
+                    type="tertiary",
+                )  # fmt: skip
+        st.caption(say("look.enter"), width="content")
+    with st.form("look-form", border=False), st.container(horizontal=True, gap="small", key="sentence"):
+        typed = st.session_state["look-text"] = str(st.session_state["look-text"])  # kept where the field becomes the other one
+        if "\n" in typed or len(typed) > ONE_LINE:
+            st.text_area(say("look.text"), key="look-text", height=92, max_chars=MOST_TYPED, label_visibility="collapsed")
+        else:
+            st.text_input(say("look.text"), key="look-text", max_chars=MOST_TYPED, label_visibility="collapsed")
+        st.form_submit_button(say("look.show"), type="primary", key="look-show", icon=":material/arrow_forward:", width="content")
     text, pair = st.session_state["look-text"].strip(), st.session_state["look-pair"].strip()
     if not text:
         st.info(say("look.empty"), icon=":material/edit:")
-        return None
+        return None, menu
     if len(text) + len(pair) > limits.characters:
         refuse(say, "look.too_long", n=f"{len(text) + len(pair):,}", most=f"{limits.characters:,}")
-        return None
-    state = now.state if (now.text, now.pair) == (text, pair) else {k: v for k, v in now.state.items() if k in ("layer", "heads")}
-    if name != now.model:  # another model's heads do other things
-        state = {key: value for key, value in state.items() if key not in ("layer", "heads")} | OPENING.get(name, {})
-    looking = Looking(text, pair, name, now.view, state)
+        return None, menu
+    same = (now.text, now.pair, now.model) == (text, pair, name)
+    state = now.state if same else {}
+    if not same and (now.model == name and ready_of(name, text, pair) is None):  # the same head on another text
+        state = {key: value for key, value in now.state.items() if key in ("layer", "heads")}
+    looking = Looking(text, pair, name, kind or now.view, state)
     st.session_state.looking = looking
-    return looking
+    return looking, menu
 
 
-def _model_choice(say: Words, side: Any, own: list[str], now: str) -> str:
+def _opened(say: Words, looking: Looking, trace: Trace) -> Looking:
+    """The state with a head and, in a sentence, a word: a telling head, and the token at which the model answers."""
+    state, stacks = dict(looking.state), list(trace.stacks.values())
+    stack = stacks[min(int(state.get("stack", 0)), len(stacks) - 1)]
+    if "layer" in state and int(state["layer"]) >= len(stack.layers):
+        asked = state.pop("layer")
+        st.warning(say("look.no_layer", layer=asked, model=escaped(looking.model), last=stack.layers[-1]), icon=":material/layers_clear:")
+    answered = None if trace.prediction is None else trace.prediction.positions[0]
+    if not {"layer", "heads", "stack"} & state.keys():
+        ready = ready_of(looking.model, looking.text, looking.pair)
+        if ready is not None and ready.layer is not None:
+            state |= {"layer": stack.layers.index(ready.layer), "heads": [ready.head]}
+        else:
+            best = look_of_stack(stack, query=answered if len(stacks) == 1 else None)
+            state |= {"layer": best.layer, "heads": [best.head]}
+    if looking.view == "sentence" and "locked" not in state and answered is not None and len(stacks) == 1:
+        state["locked"] = [answered]
+    return replace(looking, state=state)
+
+
+def _model_choice(say: Words, own: list[str], now: str) -> str:
     listed = own if now in own or not now else [*own, now]
     st.session_state.setdefault("look-model", now if now in listed else own[0])
     if st.session_state["look-model"] not in listed:
         listed.append(st.session_state["look-model"])
-    chosen: str = side.selectbox(
-        say("look.model"), listed, key="look-model", help=say("look.model_help"), accept_new_options=current().allow_hub
+    chosen = st.selectbox(
+        say("look.model"), listed, key="look-model", accept_new_options=current().allow_hub, label_visibility="collapsed", width=210
     )
     return (chosen or own[0]).strip()
 
 
 def _use_example(number: int, language: str) -> None:
     model = str(st.session_state.get("look-model", ""))
-    text, pair = example_of(number, language, model)
-    state = OPENING.get(model, {})
-    st.session_state["look-text"], st.session_state["look-pair"] = text, pair
-    now: Looking = st.session_state.looking
-    st.session_state.looking = replace(now, text=text, pair=pair, state=state)
+    st.session_state["look-text"], st.session_state["look-pair"] = text, pair = example_of(number, language, model)
+    st.session_state.looking = replace(st.session_state.looking, text=text, pair=pair, state={})
 
 
 def _trace(say: Words, looking: Looking) -> Trace | None:
@@ -138,6 +174,8 @@ def _trace(say: Words, looking: Looking) -> Trace | None:
     if looking.model not in known and not current().allow_hub:
         refuse(say, "look.failed", say("look.not_offered", model=looking.model[:80], known=say.listed(known)))
         return None
+    if (ready := ready_of(looking.model, looking.text, looking.pair)) is not None:
+        return ready.trace
     try:
         if not is_open(looking.model):  # a spinner starts a thread: not on every run of the page
             with st.spinner(say("look.loading", model=escaped(looking.model[:80])), show_time=False):
@@ -155,40 +193,146 @@ def _trace(say: Words, looking: Looking) -> Trace | None:
 def _traces(looking: Looking, quantities: tuple[str, ...]) -> tuple[Trace, tuple[Trace, ...]]:
     """The trace and the quantities beside it. A session keeps the request and not the arrays: the cache alone decides how many stay."""
     text, pair = looking.text, looking.pair or None
-    return trace_of(looking.model, text, pair), tuple(quantity_of(looking.model, text, pair, method) for method in quantities)
+    ready = ready_of(looking.model, text, pair) if not quantities and looking.view != "neuron" else None  # it has weights alone
+    trace = trace_of(looking.model, text, pair) if ready is None else ready.trace
+    return trace, tuple(quantity_of(looking.model, text, pair, method) for method in quantities)
 
 
 @fragment
 def _show(say: Words, looking: Looking, quantities: tuple[str, ...]) -> None:
-    """The view; then the address, the picture, the files and the recipe, which follow what the reader does in the view."""
+    """The picture; beside it the answer and what each head does to it; below it, in words, what is seen. All follow the reader."""
     try:
         trace, also = _traces(looking, quantities)
         data = _packed(say, looking, trace, also)
     except EyelineError as error:
         refuse(say, "look.failed", error)
         return
-    about = st.empty()  # above the view, and written after it: the words follow what the reader chose there
     mounted.scroll_to_answer(VIEW)
-    with st.container(key=VIEW):
+    beside = _answers(trace) and trace.prediction is not None and trace.prediction.kind in ONE_ANSWER
+    left, right = st.columns([7, 3], gap="large") if beside else (st.container(), None)
+    with left, st.container(key=VIEW):
         shown = mounted.show(data, key=f"look-shown-{looking.view}")
+    click, changes = st.session_state.get("look-click", (None, {}))
     state = {**looking.state, **valid_state(shown)}
-    if _answers(trace):
-        off = state.get("off")
-        mounted.send_answer(data, answer_of(looking.model, trace, off if isinstance(off, str) else ""), key=f"look-answer-{looking.view}")
-    as_heatmap = looking.view == "head" and state.get("as") == "heatmap"
-    about.caption(say(f"look.view_{'heatmap' if as_heatmap else looking.view}_about"))
+    state |= mounted.change_state(data, f"look-shown-{looking.view}", click, changes)
     looking = replace(looking, state=state)
     st.session_state.looking = looking
+    off = state.get("off")
+    off = off if isinstance(off, str) else ""
+    answer = answer_of(looking.model, trace, off) if _answers(trace) else {}
+    if answer:
+        mounted.send_answer(data, answer, key=f"look-answer-{looking.view}")
+    effects: list[LayerEffects] = []
+    if right is not None:
+        with right:
+            effects = _beside(say, looking, trace, answer)
+    with left:
+        _in_words(say, looking, trace, effects, answer)
     parameters, whole = write_address(looking)
     if {key: value for key, value in st.query_params.items() if key != "lang"} != parameters:
         st.query_params.from_dict(parameters | ({"lang": st.query_params["lang"]} if "lang" in st.query_params else {}))
-    st.caption(say("look.link") if whole else say("look.link_too_long"))
-    st.subheader(say("look.picture"), anchor=False)
-    _picture(say, looking, _stack(trace, state), quantities)
-    source = recipe_source(looking.model)
-    with_layer = "layer" in state or looking.view != "model"  # without a layer, the views of Python choose one themselves
-    numbered = {**state, **({"layer": _layer(trace, state)} if with_layer else {})}
-    show_recipe(say, python(looking, source, numbered), console(looking, source, numbered))
+    _share(say, looking, trace, quantities, whole)
+
+
+#: Seconds of measuring in one run of the page, and how many choices of an answer have a bar.
+A_WHILE, BARS = 0.2, 4
+
+#: How tokenisers write the space before a word.
+WORD_STARTS = " ▁Ġ"
+
+
+def _beside(say: Words, looking: Looking, trace: Trace, answer: Mapping[str, Any]) -> list[LayerEffects]:
+    """The answer as bars and the map of heads. Returns the effects of all heads, once all are measured."""
+    prediction, off = trace.prediction, str(answer.get("off", ""))
+    if prediction is None:
+        return []
+    now = Prediction.from_json(answer.get("prediction")) or prediction
+    st.html("".join(_bars(say, prediction, now if off else None)))
+    ready = ready_of(looking.model, looking.text, looking.pair)
+    known, measured = (ready.effects, len(ready.effects)) if ready is not None else _measured_so_far(looking, trace)
+    st.html(f'<h2 class="el-side">{escape(say("look.map"))}</h2>')
+    lit = _open(looking, trace)
+    for name in trace.stacks:
+        grid = grid_of_effects(
+            known, prediction.probabilities[0], measured, stack=name, named=len(trace.stacks) > 1,
+            low=say("look.map_falls", answer=prediction.label.strip(WORD_STARTS)), high=say("look.map_rises"),
+        )  # fmt: skip
+        shown = lit if lit is not None and lit.stack in ("", name) else None
+        choose = partial(_switch, f"look-shown-{looking.view}")
+        mounted.head_grid(grid, say.part("view"), key=f"look-map-{name}", lit=shown, off=off, choose=choose, high=300)
+    if off:
+        st.button(say("look.undo"), key="look-undo", icon=":material/undo:", on_click=_undo, args=(f"look-shown-{looking.view}",))
+    return known if measured == len(known) else []
+
+
+def _measured_so_far(looking: Looking, trace: Trace) -> tuple[list[LayerEffects], int]:
+    """What is known of the effects of heads, and how many layers of it are measured; the page that shows them asks for the next ones."""
+    running, key = measuring(looking.model, trace), "eyeline-seen-measuring"
+    digest = hashlib.sha256(repr((model_key(looking.model), looking.text, looking.pair)).encode()).hexdigest()[:16]
+    seen = str((st.session_state.get(key) or {}).get("seen") or "").split(" ")[0]
+    if seen == f"{digest}-{running.measured}":
+        running.go_on(A_WHILE)
+    if running.measured < len(running.effects):
+        mounted.is_seen(f"{digest}-{running.measured}", key=key)
+    return list(running.effects), running.measured
+
+
+def _bars(say: Words, before: Prediction, now: Prediction | None) -> Iterator[str]:
+    """The most probable choices, with what they were before something was switched off."""
+    first = dict(zip(before.tokens, before.probabilities, strict=True))
+    after = first if now is None else dict(zip(now.tokens, now.probabilities, strict=True))
+    yield f'<h2 class="el-side">{escape(say("look.answers"))}</h2>'
+    for token in list(dict.fromkeys([*before.tokens[: BARS - 1], *([] if now is None else [now.label]), *before.tokens]))[:BARS]:
+        was, is_now = first.get(token, 0.0), after.get(token, 0.0)
+        side = " up" if is_now > was else ""
+        mark = "" if now is None else f'<i style="left:{100 * was:.1f}%"></i>'
+        numbers = f"{was:.2f}" if now is None else f"{was:.2f} → <b>{is_now:.2f}</b>"
+        bar = f'<span class="full"><span class="part{side}" style="width:{100 * is_now:.1f}%"></span>{mark}</span>'
+        yield f'<div class="el-answer"><b translate="no">{escape(printable(token.strip(WORD_STARTS)))}</b>{bar}<span>{numbers}</span></div>'
+
+
+def _switch(view: str, head: HeadRef) -> None:
+    """Show a head that was clicked in the map, and switch it off, or on again."""
+    now: Looking = st.session_state.looking
+    parts = [part.strip() for part in str(now.state.get("off") or "").split(";") if part.strip()]
+    name = head.full_label
+    parts = [part for part in parts if part != name] if name in parts else [*parts, name]
+    trace = _traces(now, ())[0]
+    stacks = list(trace.stacks)
+    stack = stacks.index(head.stack) if head.stack in stacks else 0
+    layer = list(trace.stacks[stacks[stack]].layers).index(head.layer)
+    _change(view, {"stack": stack, "layer": layer, "heads": [head.head], "off": "; ".join(parts)})
+
+
+def _undo(view: str) -> None:
+    """Take back what was switched off last."""
+    parts = str(st.session_state.looking.state.get("off") or "").split(";")
+    _change(view, {"off": ";".join(parts[:-1])})
+
+
+def _change(view: str, state: Mapping[str, Any]) -> None:
+    """Change the state of the view: it follows, and is not sent again."""
+    st.session_state["look-click"] = mounted.click_for(view), dict(state)
+
+
+def _in_words(say: Words, looking: Looking, trace: Trace, effects: Sequence[LayerEffects], answer: Mapping[str, Any]) -> None:
+    """What can be said of the picture: chosen by what was measured, the most important first."""
+    head = _open(looking, trace)
+    if answer.get("error"):
+        refuse(say, "look.failed", str(answer["error"]))
+        return
+    if head is None or trace.quantity is not None:
+        return
+    chosen = list(looking.state.get("locked") or ()) if looking.state.get("direction", "from") == "from" else []
+    off, now = str(answer.get("off", "")), Prediction.from_json(answer.get("prediction"))
+    without = AnswerWithout(off, now) if off and now is not None else None
+    said = [
+        say(f"look.finding.{each.key}", **{name: escaped(value.strip(WORD_STARTS)) for name, value in each.values.items()})
+        for each in findings(trace, head, chosen[0] if len(chosen) == 1 else None, effects, without)
+    ]
+    with st.container(key="look-words"):
+        if said:
+            st.markdown(f"**{said[0]}** " + " ".join(said[1:]))
 
 
 def _packed(say: Words, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -> bytes:
@@ -201,12 +345,14 @@ def _packed(say: Words, looking: Looking, trace: Trace, also: tuple[Trace, ...])
         if opened.get("request", request)[3] != "neuron" and not state.get("query"):
             state.pop("query", None)  # the other views have no query: it was not chosen
         opened.update(request=request, state=state)
+        st.session_state.pop("look-click", None)
     start = opened["state"]
     key = hashlib.sha256(repr((request, model_key(looking.model), sorted(start.items()))).encode()).hexdigest()
     answers = _answers(trace)
 
     def drawn() -> bytes:
-        return mounted.packed(with_state(VIEWS[looking.view](trace, also=also, language=say.language), start), say.part("view"), answers)
+        view = with_state(VIEWS[looking.view](trace, also=also, language=say.language), start)
+        return mounted.packed(view, say.part("view"), answers, bare=looking.view == "sentence")
 
     return view_cache().get(key, drawn, len)
 
@@ -227,60 +373,45 @@ def _stack(trace: Trace, state: Mapping[str, Any]) -> Stack:
     return list(trace.stacks.values())[min(int(state.get("stack", 0)), len(trace.stacks) - 1)]
 
 
-def _picture(say: Words, looking: Looking, shown: Stack, quantities: tuple[str, ...]) -> None:
-    """One head as a graph, and the files to save."""
-    state, stack = looking.state, shown.name
-    heads, layers = list(state.get("heads") or []), list(shown.layers)
-    n_heads = [len(weights) for weights in as_kept(shown.weights_by_layer)]
-    layer = layers[min(int(state.get("layer", 0)), len(layers) - 1)]
+def _share(say: Words, looking: Looking, trace: Trace, quantities: tuple[str, ...], whole: bool) -> None:
+    """One menu: the link, the picture and the page as they are seen, one head as a graph, the numbers, and the same in code."""
+    state, shown = looking.state, _stack(trace, looking.state)
+    layer, heads = _layer(trace, state), list(state.get("heads") or [])
+    head = heads[0] if len(heads) == 1 else 0
+    key = (model_key(looking.model), looking.text, looking.pair, shown.name, layer, head)
+    graph = HeadRef("", layer, head).file_name
 
     def as_seen() -> View:
         trace, also = _traces(looking, quantities)
         return with_state(VIEWS[looking.view](trace, also=also), {"drawn": len(also), **state})
 
     def recorded() -> Trace:
-        return _traces(looking, ())[0]
+        return trace_of(looking.model, looking.text, looking.pair or None)
 
-    st.caption(say("look.picture_seen"))
-    for column, (ending, kind) in zip(st.columns(len(IMAGES)), IMAGES.items(), strict=True):
-        column.download_button(
-            say(f"look.seen_{ending}"), partial(view_file, say, as_seen, ending),
-            f"{looking.view}.{ending}", kind, on_click="ignore", icon=":material/visibility:", width="stretch",
-            key=f"save-seen-{ending}",
-        )  # fmt: skip
-    left, right = st.columns([1, 2], gap="large")  # the graph stands beside its own settings: it does not follow those of the view
-    with left:
-        st.caption(say("look.picture_about"))
-        fields = st.columns(2)
-        layer = fields[0].selectbox(say("look.layer"), layers, index=layers.index(layer), key=f"graph-layer-{layer}")
-        every = list(range(n_heads[layers.index(layer)]))
-        first = heads[0] if len(heads) == 1 and heads[0] in every else 0
-        head = fields[1].selectbox(say("look.head"), every, index=first, key=f"graph-head-{first}")
-        key = (model_key(looking.model), looking.text, looking.pair, stack, layer, head)
-        name = HeadRef("", layer, head).file_name
-        for ending, kind in IMAGES.items():
-            st.download_button(
-                say(f"look.save_{ending}"), partial(graph_file, say, recorded, key, ending), f"{name}.{ending}", kind,
-                on_click="ignore", icon=":material/image:", width="stretch", key=f"save-{ending}",
-            )  # fmt: skip
-        st.download_button(
-            say("look.save_page"), lambda: page_file(say, as_seen()),
-            f"{looking.view}.html", "text/html", on_click="ignore", icon=":material/article:", width="stretch", key="save-page",
-        )  # fmt: skip
-        st.download_button(
-            say("look.save_trace"), lambda: trace_file(recorded()), "trace.safetensors", "application/octet-stream",
-            on_click="ignore", icon=":material/database:", width="stretch", key="save-trace",
-        )  # fmt: skip
-    with right:
-        _preview(say, looking, key, say("look.picture_alt", head=HeadRef("", layer, head)))
-
-
-@fragment
-def _preview(say: Words, looking: Looking, key: tuple[Hashable, ...], alt: str) -> None:
-    """The graph of one head. Drawing it takes longer than all the rest of the page, so it waits until the visitor comes to it."""
-    with st.container(key="graph"):
-        if mounted.is_seen(hashlib.sha256(repr((key, say.language)).encode()).hexdigest(), key="eyeline-seen-graph"):
-            st.image(drawn(graph_file(say, lambda: _traces(looking, ())[0], key, "svg")), width="content", alt=alt)
+    files: list[tuple[str, Callable[[], bytes], str, str]] = [
+        *(
+            (f"seen-{ending}", partial(view_file, say, as_seen, ending), f"{looking.view}.{ending}", kind)
+            for ending, kind in IMAGES.items()
+        ),
+        ("page", lambda: page_file(say, as_seen()), f"{looking.view}.html", "text/html"),
+        *(
+            (ending, partial(graph_file, say, recorded, key, ending), f"{graph}.{ending}", kind)
+            for ending, kind in IMAGES.items()
+        ),
+        ("trace", lambda: trace_file(recorded()), "trace.safetensors", "application/octet-stream"),
+    ]  # fmt: skip
+    with st.container(key="share"), st.popover(say("look.share"), key="look-share"):
+        st.caption(say("look.link") if whole else say("look.link_too_long"))
+        for name, content, file, kind in files:
+            label = say(f"look.{name.replace('-', '_')}" if name.startswith("seen") else f"look.save_{name}")
+            st.download_button(label, content, file, kind, on_click="ignore", width="stretch", key=f"save-{name}")
+        source = recipe_source(looking.model)
+        with_layer = "layer" in state or looking.view != "model"  # without a layer, the views of Python choose one themselves
+        numbered = {**state, **({"layer": layer} if with_layer else {})}
+        st.caption(say("shell.same_python"))
+        st.code(python(looking, source, numbered), language="python", wrap_lines=True)
+        st.caption(say("shell.same_console"))
+        st.code(console(looking, source, numbered), language="sh", wrap_lines=True)
 
 
 # ---- The example sentences: in the visitor's language where the model reads it, else in English
@@ -305,20 +436,21 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 
-#: The head on which the English examples open: L5·H6 of e5-small-mlm gives 0.96 from *it* to *cat* in the first, 0.85 in the second.
-#: Other models open at the head with the strongest look between two words.
-OPENING: Mapping[str, dict[str, Any]] = {"e5-small-mlm": {"layer": 5, "heads": [6]}, "minilm": {"layer": 5, "heads": [11]}}
-
 
 def example_of(index: int, language: str, model: str) -> tuple[str, str]:
-    """Text and second text of an example. The embedded models were trained on English; for any other model, its tokeniser decides."""
+    """Text and second text of an example: one that is ready for this model, or in the visitor's language where it reads that.
+
+    The embedded models were trained on English; for any other model, its tokeniser decides.
+    """
+    ready = [(each.text, each.pair) for each in READY if each.model == model]
+    english = [*ready, *(pair for pair in EXAMPLES["en"] if pair not in ready)][index]
     own = EXAMPLES.get(language, EXAMPLES["en"])[index]
     if language == "en" or any(embedded.name == model for embedded in EMBEDDED):
-        return EXAMPLES["en"][index]
+        return english
     try:
-        return own if reads(model_named(model), own[0]) else EXAMPLES["en"][index]
+        return own if reads(model_named(model), own[0]) else english
     except EyelineError:  # the page says why this model cannot be opened
-        return EXAMPLES["en"][index]
+        return english
 
 
 def reads(model: Model, text: str) -> bool:
@@ -362,9 +494,10 @@ MOST_WORDS = 24
 
 def offer_mask(say: Words, looking: Looking, trace: Trace) -> None:
     """Says why the model answers nothing, where a mask is missing, with a button for each word that could be masked."""
-
+    if trace.prediction is not None:
+        return
     model = model_named(looking.model)
-    words = [] if trace.prediction is not None else words_to_mask(model, looking.text)
+    words = words_to_mask(model, looking.text)
     if not words:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="mask-words"):
@@ -401,7 +534,7 @@ def words_to_mask(model: Model, text: str) -> list[MaskedWord]:
 MOST_QUANTITIES = 4
 
 
-def choose_quantities(say: Words, looking: Looking, trace: Trace) -> tuple[str, ...]:
+def choose_quantities(say: Words, looking: Looking, trace: Trace, menu: DeltaGenerator) -> tuple[str, ...]:
     """The names of the quantities that the visitor chose, now computed; one that this model refuses is named with its reason.
 
     Where the model answers nothing, the quantities about an answer are not offered, and the page says why.
@@ -414,13 +547,13 @@ def choose_quantities(say: Words, looking: Looking, trace: Trace) -> tuple[str, 
     kept = [name for name in st.session_state.get("look-beside", ()) if name in names]
     if kept != st.session_state.get("look-beside", kept):
         st.session_state["look-beside"] = kept
-    chosen = st.multiselect(
+    chosen = menu.multiselect(
         say("look.beside"), names, format_func=lambda name: say(f"view.drawn_{name.replace('-', '_')}"), key="look-beside",
         help=say("look.beside_help"), max_selections=MOST_QUANTITIES, placeholder=say("look.beside_none"),
     )  # fmt: skip
     if left_out:
         listed = say.listed(escaped(say(f"view.drawn_{name.replace('-', '_')}")) for name in left_out)
-        st.caption(say("look.beside_left_out", names=listed, model=escaped(looking.model)))
+        menu.caption(say("look.beside_left_out", names=listed, model=escaped(looking.model)))
     computed = []
     for name in chosen:
         try:
@@ -447,26 +580,28 @@ HEADS = 4
 _RUNS = Cache(8)
 
 
-def show_figures(say: Words, looking: Looking, trace: Trace) -> None:
-    """A button; once it is clicked, the figures of this text, until another text is shown."""
+@fragment
+def _figures(say: Words, looking: Looking) -> None:
+    """The heads that stand out, then the other figures of this text: measured when the visitor comes to them."""
+    if st.session_state.pop("look-head-opened", False):  # a head was clicked here: the view above shows it
+        st.rerun(scope="app")
     request, key = (looking.model, looking.text, looking.pair), model_key(looking.model)
-    st.button(
-        say("look.figures"), key="look-figures", icon=":material/bar_chart:", help=say("look.figures_help"), on_click=_ask, args=(request,)
-    )
-    if st.session_state.get("look-figures-of") != request:
-        return
-    try:
-        with st.spinner(say("look.figures")):
-            run = _RUNS.get((key, request), lambda: _measure(*request), lambda _: 1)
-        layers = {name: tuple(stack.layers) for name, stack in trace.stacks.items()}
-        digest = hashlib.sha256(repr((key, request)).encode()).hexdigest()
-        folder = Path(f"look-{digest[:16]}")  # a name for what is kept; nothing is written
-        _heads(say, run, looking, trace)
-        for name in available(run):
-            if record_of(name)[0].name in FIGURES:
-                figures.show(say, run, name, folder, partial(_open_head, layers), lit=_open(st.session_state.looking, trace))
-    except EyelineError as error:
-        refuse(say, "look.failed", error)
+    digest = hashlib.sha256(repr((key, request)).encode()).hexdigest()
+    with st.container(key="figures"):
+        if not mounted.is_seen(digest[:16], key="eyeline-seen-figures"):
+            return
+        try:
+            with st.spinner(say("look.figures")):
+                trace = trace_of(looking.model, looking.text, looking.pair or None)
+                run = _RUNS.get((key, request), lambda: _measure(*request), lambda _: 1)
+            layers = {name: tuple(stack.layers) for name, stack in trace.stacks.items()}
+            folder = Path(f"look-{digest[:16]}")  # a name for what is kept; nothing is written
+            _heads(say, run, looking, trace)
+            for name in available(run):
+                if record_of(name)[0].name in FIGURES:
+                    figures.show(say, run, name, folder, partial(_open_head, layers), lit=_open(st.session_state.looking, trace))
+        except EyelineError as error:
+            refuse(say, "look.failed", error)
 
 
 def _open(looking: Looking, trace: Trace) -> HeadRef | None:
@@ -488,14 +623,12 @@ def _open_head(layers: Mapping[str, Sequence[int]], head: HeadRef) -> None:
     layer = layers[names[stack]].index(head.layer)
     now: Looking = st.session_state.looking
     opened = {"layer": layer, "heads": [head.head]} | ({"stack": stack} if len(names) > 1 else {})
-    st.session_state.looking = replace(now, view="head", state={**now.state, **opened})
-    st.session_state["look-view"] = "head"
+    view = now.view if now.view in ("sentence", "head") else "sentence"
+    st.session_state.looking = replace(now, view=view, state={**now.state, **opened})
+    st.session_state["look-view"] = view
     st.session_state.pop("look-opened", None)
+    st.session_state["look-head-opened"] = True
     mounted.note_click(VIEW)
-
-
-def _ask(request: tuple[str, str, str]) -> None:
-    st.session_state["look-figures-of"] = request
 
 
 def _measure(model: str, text: str, pair: str) -> Run:

@@ -16,14 +16,29 @@ __all__ = ["visit"]  # the fixture of the other pages
 
 def test_a_head_is_switched_off_and_the_answer_changes(visit):
     visitor = visit().open("/?model=e5-small-mlm&text=He+drank+a+cup+of+%5BMASK%5D.&layer=7&heads=11")
-    choice = visitor.page.locator(f"{VIEW} .answer-choice").first
-    assert choice.inner_text().split()[0] == "tea"
+    assert visitor.page.locator(".el-answer b").first.inner_text() == "tea"
     visitor.until("document.querySelector('.stApp').dataset.testScriptState === 'notRunning'")
-    visitor.page.locator(f"{VIEW} [data-name=switch-off]").click()
-    visitor.page.locator(f"{VIEW} .answer-choice", has_text="→").first.wait_for()
+    visitor.page.locator(f"{VIEW} [data-name=switch-head]").click()
+    visitor.page.locator(".el-answer", has_text="→").first.wait_for()
     visitor.until("location.search.includes('s=')")
-    visitor.page.locator(f"{VIEW} [data-name=undo]").click()
-    visitor.page.locator(f"{VIEW} .answer-choice", has_text="→").first.wait_for(state="detached")
+    assert "L7·H11" in visitor.key("look-words").inner_text()
+    visitor.key("look-undo").get_by_role("button").click()
+    visitor.page.locator(".el-answer", has_text="→").first.wait_for(state="detached")
+
+
+def test_a_click_in_the_map_switches_a_head_off_and_another_one_too(visit):
+    visitor = visit().open("/?model=e5-small-mlm&text=He+drank+a+cup+of+%5BMASK%5D.")
+    grid = visitor.page.locator(".eyeline-grid canvas").first
+    box = grid.bounding_box()
+    assert box
+    for row, column in ((6, 9), (3, 2)):
+        visitor.page.mouse.click(box["x"] + (1.6 + column) * box["width"] / 13.2, box["y"] + (row + 0.5) * box["height"] / 12.9)
+        visitor.page.locator(".el-answer", has_text="→").first.wait_for()
+        visitor.until(f"document.querySelector('.st-key-look-words').textContent.includes('L{row}·H')")
+    heads = "document.querySelector('.eyeline-view').eyeline.state().off.split(';').length"
+    assert visitor.page.evaluate(heads) == 2
+    visitor.key("look-undo").get_by_role("button").click()
+    visitor.until(f"{heads} === 1")
     assert not visitor.errors
 
 

@@ -120,24 +120,9 @@ def test_on_a_phone_a_head_stands_beside_its_reason_names_of_heads_do_not_overla
 
 
 @pytest.mark.slow
-def test_a_graph_stands_beside_its_own_settings_and_not_beside_the_picture_as_it_is_seen(visit):
-    me = visit("en").open("/")
-    me.page.locator(".st-key-graph").scroll_into_view_if_needed()
-    seen, graph, layer = (
-        me.page.locator(key).first.bounding_box() for key in ("[class*=save-seen-svg]", ".st-key-graph", "[class*=graph-layer]")
-    )
-    assert seen
-    assert graph
-    assert layer
-    assert graph["y"] >= seen["y"] + seen["height"]
-    assert graph["y"] <= layer["y"] <= graph["y"] + graph["height"]
-    assert graph["x"] > layer["x"]
-
-
-@pytest.mark.slow
 def test_a_head_clicked_in_a_figure_of_one_text_opens_in_the_view_above(visit):
     me = visit().open("/?text=The+cat+sat.&view=model&layer=1&heads=8")
-    me.key("look-figures").get_by_role("button").first.click()
+    me.come_to_the_figures()
     dots = me.page.locator(f"[class*=st-key-wide-entropy] {DOTS}")
     dots.first.wait_for()
     dots.nth(30).click(force=True)

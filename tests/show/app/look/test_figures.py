@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+import eyeline as el
 from eyeline.words import Words
 from tests.show.app.test_pages import errors, finish, typed
 from tests.tiers import slow_but
 
 
 @pytest.mark.parametrize("language", slow_but(["ko"], ["en", "ja", "ko"]))
-def test_one_click_shows_figures_1_2_4_and_6_of_the_text_on_the_page(script, language):
+def test_who_comes_to_them_sees_figures_1_2_4_and_6_of_the_text(script, language, monkeypatch):
+    monkeypatch.setattr("eyeline.show.app.kit.mounted.is_seen", lambda what, key: key == "eyeline-seen-figures")
     at, say = script("look", language).run(), Words(language)
-    at.button(key="look-figures").click().run()
     assert errors(at) == []
     titles = [heading.value for heading in at.subheader]
     assert say("look.figure_heads") in titles
@@ -22,9 +23,9 @@ def test_one_click_shows_figures_1_2_4_and_6_of_the_text_on_the_page(script, lan
     assert all("·H" in alt for alt in described)  # each picture is named for those who cannot see it
 
 
-def test_another_text_hides_the_figures_until_they_are_asked_for_again(script):
+def test_nothing_is_measured_for_figures_that_nobody_has_come_to(script, monkeypatch):
+    monkeypatch.setattr("eyeline.show.app.look._measure", lambda *request: pytest.fail("measured"))
     at = script("look").run()
-    at.button(key="look-figures").click().run()
     typed(at, "Birds sing.")
     assert errors(at) == []
     assert at.session_state["looking"].text == "Birds sing."
@@ -42,10 +43,15 @@ def test_a_corpus_is_measured_in_pairs(script):
     assert '"pairs": true' in (job.folder / "run.json").read_text()
 
 
-def test_the_first_picture_of_the_default_model_is_a_head_that_leads_from_it_to_cat(script, e5_small_mlm):
+def test_the_first_picture_of_the_default_model_is_the_head_that_its_answer_needs_most(script, e5_small_mlm):
     at = script("look", model="e5-small-mlm").run()
     assert errors(at) == []
     looking = at.session_state["looking"]
     shown = e5_small_mlm.trace(looking.text)
-    tokens = shown.text.tokens
-    assert shown.weights[looking.state["layer"], looking.state["heads"][0], tokens.index("it"), tokens.index("cat")] > 0.85
+    tokens, head = shown.text.tokens, (looking.state["layer"], looking.state["heads"][0])
+    assert looking.state["locked"] == [tokens.index("[MASK]")]
+    assert shown.weights[*head, tokens.index("[MASK]"), tokens.index("he")] > 0.6
+    before = e5_small_mlm.predict(looking.text)
+    after = e5_small_mlm.predict(looking.text, interventions=el.Ablate([head]))
+    assert (before.label, after.label) == ("her", "him")
+    assert any("L8·H10" in (said := element.value.replace("\\", "")) and "0.29" in said for element in at.markdown), "and the words say so"

@@ -15,7 +15,7 @@ from urllib.parse import quote
 WRITTEN, PACKED = 300, 1500
 #: The most bytes that an address may hold, after decompression.
 LARGEST = 20_000
-KINDS = ("head", "model", "neuron")
+KINDS = ("sentence", "head", "model", "neuron")
 #: Parts of a state that a link need not carry.
 TRANSIENT = ("theme", "find", "zoom")
 MOST_HEADS = 256
@@ -28,7 +28,7 @@ class Looking:
     text: str
     pair: str = ""
     model: str = ""
-    view: str = "head"
+    view: str = "sentence"
     state: Mapping[str, Any] = field(default_factory=dict)
 
 

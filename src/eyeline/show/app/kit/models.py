@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import threading
 import time
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,9 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyeline.errors import ModelError
+from eyeline.errors import EyelineError, ModelError
 from eyeline.look.answer import LayerEffects
-from eyeline.look.embedded import EMBEDDED
+from eyeline.look.embedded import EMBEDDED, embedded
+from eyeline.look.ready import ReadySentence, ready_sentence
 from eyeline.look.stack import as_kept
 from eyeline.look.trace import Trace
 from eyeline.look.trace_cache import TraceCache, files_of
@@ -40,6 +42,12 @@ DRAWING = ("igraph", "matplotlib.backends.backend_agg", "matplotlib.figure", "ma
 KEPT, KEPT_BYTES = ".traces", 500_000_000
 #: Answers of models with parts switched off; the cache keeps 1,000 of them.
 _ANSWERS = Cache(1000)
+#: One model is opened at a time: transformers imports its parts when they are first used, and two threads that do this disturb each other.
+_OPENING = threading.RLock()
+#: Set when the first page has been drawn; and for how many seconds after the start the app waits for it.
+FIRST_PAGE, FIRST_WAIT = threading.Event(), 5.0
+#: Texts whose heads are being measured, or were: a measurement that goes on holds the results of a pass.
+_MEASURING = Cache(24)
 
 
 def choices(settings: Settings) -> dict[str, str]:
@@ -87,10 +95,15 @@ def recipe_source(name: str) -> str:
 
 def open_model(source: str) -> Model:
     """The model of a source, opened once for all visitors."""
-    from eyeline.models.load import load
-
     kept = TraceCache(current().workspace / KEPT, KEPT_BYTES)
-    return _MODELS.get(_as_it_is(source), lambda: load(source, cache=kept), lambda _: 1)
+
+    def opened() -> Model:
+        with _OPENING:
+            from eyeline.models.load import load
+
+            return load(source, cache=kept)
+
+    return _MODELS.get(_as_it_is(source), opened, lambda _: 1)
 
 
 def _as_it_is(source: str) -> Hashable:
@@ -115,15 +128,22 @@ def opened_model(model: Model | str) -> Model:
 
 
 def warm_up(source: str) -> None:
-    """Open the app's own model, and import what pages need, before the first visitor comes.
+    """Import what pages need, and open the app's own model: in a thread of its own, once the first page has been drawn.
 
-    In one thread, because transformers imports its parts when they are first used, and two threads that do this at once disturb each other.
+    That page holds a sentence that is ready without a model; it would wait for the imports.
     """
-    importlib.import_module("eyeline.measure.corpus.run")
-    for name in DRAWING:
-        with suppress(ImportError):  # an extra; the page says so where it is needed
-            importlib.import_module(name)
-    _ = open_model(source).gives  # a model that keeps traces is opened when something is wanted of it
+
+    def work() -> None:
+        FIRST_PAGE.wait(FIRST_WAIT)
+        with _OPENING:
+            importlib.import_module("eyeline.measure.corpus.run")
+            for name in DRAWING:
+                with suppress(ImportError):  # an extra; the page says so where it is needed
+                    importlib.import_module(name)
+        with suppress(EyelineError):  # the page says why the model cannot be opened
+            _ = open_model(source).gives  # a model that keeps traces is opened when something is wanted of it
+
+    threading.Thread(target=work, name="warm-up", daemon=True).start()
 
 
 def model_named(name: str) -> Model:
@@ -146,6 +166,15 @@ def compute_slot() -> Iterator[None]:
     """Wait until a core is free: no more forward passes run at once than there are cores. Pages of others are drawn meanwhile."""
     with TURNS.while_others_draw(), _SLOTS.slot():
         yield
+
+
+def ready_of(name: str, text: str, pair: str | None) -> ReadySentence | None:
+    """A sentence that comes with the package, recorded from this very model: it is drawn before the model is open."""
+    try:
+        known = embedded(name) if model_source(name, current()) == name else None
+    except ModelError:
+        return None
+    return None if known is None or known.find() is None else ready_sentence(name, text, pair or "")
 
 
 def trace_of(name: str, text: str, pair: str | None) -> Trace:
@@ -176,6 +205,8 @@ def answer_of(name: str, trace: Trace, off: str) -> dict[str, Any]:
     """What a model answers to the text of a trace while parts of it are switched off, or the reason why it cannot."""
     from eyeline.look.views.live import answer_without
 
+    if not off and trace.prediction is not None:
+        return {"off": off, "prediction": trace.prediction.to_json()}
     key, model = model_key(name), model_named(name)
 
     def compute() -> dict[str, Any]:
@@ -194,6 +225,39 @@ def effects_of(name: str, trace: Trace) -> list[LayerEffects]:
             return model.head_effects(trace)
 
     return _ANSWERS.get((key, sides_key(trace), "effects"), compute, lambda _: 1)
+
+
+class Measuring:
+    """What each head does to an answer: estimated for all heads at first, then measured layer by layer, as long as somebody asks."""
+
+    def __init__(self, model: Model, trace: Trace) -> None:
+        self.effects = model.estimated_effects(trace)
+        self.measured = 0  # layers
+        self._rest: Iterator[LayerEffects] | None = model.head_effects_by_layer(trace)
+        self._lock = threading.Lock()
+
+    def go_on(self, seconds: float) -> None:
+        """Measure layers until the time is up."""
+        end = time.monotonic() + seconds
+        with TURNS.while_others_draw(), self._lock:
+            while self._rest is not None and time.monotonic() < end:
+                with _SLOTS.slot():
+                    layer = next(self._rest)
+                self.effects[self.measured] = layer
+                self.measured += 1
+                if self.measured == len(self.effects):
+                    self._rest = None  # with the results of layers that it holds
+
+
+def measuring(name: str, trace: Trace) -> Measuring:
+    """The measurement of one text, shared by those who look at it."""
+    key, model = model_key(name), model_named(name)
+
+    def estimate() -> Measuring:
+        with compute_slot():
+            return Measuring(model, trace)
+
+    return _MEASURING.get((key, sides_key(trace)), estimate, lambda _: 1)
 
 
 def sides_key(trace: Trace) -> tuple[tuple[int, ...], ...]:

@@ -21,6 +21,7 @@ from eyeline.look.views.heads_grid import HeadGrid
 from eyeline.look.views.model import model_view
 from eyeline.look.views.neuron import at_query_of_strongest_look, neuron_view
 from eyeline.look.views.page import joined
+from eyeline.look.views.sentence import chosen_word, sentence_view
 from eyeline.look.views.view import View, first_layer
 from eyeline.measure.runs.figure import Theme, head_data, head_from
 
@@ -214,18 +215,31 @@ def neuron_view_at_start(trace: Trace, **options: Any) -> View:
     return neuron_view(trace, layer=first_layer(trace), head=0, **options)
 
 
+def sentence_view_at_start(trace: Trace, **options: Any) -> View:
+    """The first head of the first layer."""
+    return sentence_view(trace, layer=first_layer(trace), head=0, **options)
+
+
 #: Views by the name that addresses and messages use.
-VIEWS: Mapping[str, Callable[..., View]] = {"head": head_view_at_start, "model": model_view, "neuron": neuron_view_at_start}
+VIEWS: Mapping[str, Callable[..., View]] = {
+    "sentence": sentence_view_at_start,
+    "head": head_view_at_start,
+    "model": model_view,
+    "neuron": neuron_view_at_start,
+}
 
 
 def with_state(view: View, state: Mapping[str, Any]) -> View:
     """The view, opened with every part of a state that it accepts; the rest is ignored.
 
-    A neuron view without a query opens at the query with the strongest look at another word.
+    A neuron view without a query opens at the query with the strongest look at another word, and a sentence without a chosen word at that
+    of its head's strongest look.
     """
     for key in sorted(state, key=("stack", "layer").__contains__, reverse=True):
         try:
             view = view.starting(**{key: state[key]})
         except (TraceError, TypeError, ValueError):
             continue
+    if view.kind == "sentence" and "locked" not in state:
+        return view.starting(locked=[chosen_word(view)])
     return at_query_of_strongest_look(view) if view.kind == "neuron" and "query" not in state else view

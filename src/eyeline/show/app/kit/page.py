@@ -23,19 +23,22 @@ from eyeline.show.app.kit.sharing import TURNS, TooManyPagesError
 from eyeline.text.tokenized import printable
 from eyeline.words import LANGUAGES, Words, language_of
 
-# ---- The top of a page: its title, what it is for, and the choice of language; the top of a run: what it was measured on
+# ---- The top of a page: its title, what it is for, the choice of language; the top of a run: what it was measured on
 
 
 def heading(say: Words, page: str) -> None:
-    """A page's title and what it is for, with the choice of language beside it."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="top", key="heading"):
-        with st.container(width="stretch", gap="xsmall"):
-            st.title(say(f"{page}.title"), anchor=False)
-            st.caption(say(f"{page}.about"))
-        st.segmented_control(
-            say("shell.language"), list(LANGUAGES), format_func=LANGUAGES.__getitem__, default=say.language, key=f"language-{say.language}",
-            on_change=_switch_language, args=(say.language,), label_visibility="collapsed", required=True,
-        )  # fmt: skip
+    """A page's title and what it is for."""
+    with st.container(gap="xsmall", key="heading"):
+        st.title(say(f"{page}.title"), anchor=False)
+        st.caption(say(f"{page}.about"))
+
+
+def choose_language(say: Words) -> None:
+    """The choice of language, in the bar above every page."""
+    st.segmented_control(
+        say("shell.language"), list(LANGUAGES), format_func=LANGUAGES.__getitem__, default=say.language, key=f"language-{say.language}",
+        on_change=_switch_language, args=(say.language,), label_visibility="collapsed", required=True,
+    )  # fmt: skip
 
 
 def language() -> str:
