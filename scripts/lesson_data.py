@@ -2,7 +2,8 @@
 
     python scripts/lesson_data.py
 
-writes src/eyeline/show/app/learn/measured.json; tests/show/app/learn/test_measured.py measures a part of it again.
+writes src/eyeline/show/app/learn/measured.json, and what every head of the embedded encoders does, src/eyeline/measure/heads/sample.json;
+tests/show/app/learn/test_measured.py and tests/measure/heads/test_sample.py measure a part of them again.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ from dataclasses import asdict
 from pathlib import Path
 
 import eyeline as el
-from eyeline.measure.heads.profile import layer_figures, most_of_each, profiles
+from eyeline.measure.heads.profile import HeadProfile, layer_figures, most_of_each, profiles
 
 MODEL, SENTENCES, LEAST = "e5-small-mlm", 200, 20
 #: The roles that the lesson shows, in its order: of the relations of a role, the one that a head finds most clearly.
 ROLES = ("previous", "next", "cls", "sep", "noun_phrase", "subject", "object", "dependency", "antecedent")
 #: The subject of an active sentence, since those of the lesson are active: passive ones have heads of their own.
 RELATIONS = {"subject": "nsubj"}
-TARGET = Path(__file__).parents[1] / "src/eyeline/show/app/learn/measured.json"
+SOURCE = Path(__file__).parents[1] / "src/eyeline"
+TARGET, SAMPLE = SOURCE / "show/app/learn/measured.json", SOURCE / "measure/heads/sample.json"
+#: The models whose heads are measured for the app's map.
+MODELS = (MODEL, "e5-small", "minilm")
+COMMAND = "python scripts/lesson_data.py"
 
 
-def main() -> None:
-    model = el.load(MODEL)
+def profiles_of(model: el.Model) -> list[HeadProfile]:
+    """Every head on the built-in texts and treebank."""
     with tempfile.TemporaryDirectory() as folder:
         treebank = Path(folder) / "sample.conllu"
         el.treebanks.write_sample(treebank, SENTENCES)
@@ -33,13 +38,27 @@ def main() -> None:
             el.syntax(model, treebank, min_count=LEAST),
             el.coreference(model, treebank),
         )
-    every = profiles(runs[0].join(*runs[1:]))
+    return list(profiles(runs[0].join(*runs[1:])))
+
+
+def main() -> None:
+    measured_models = {name: profiles_of(el.load(name)) for name in MODELS}
+    sample = {
+        "command": COMMAND,
+        "sentences": SENTENCES,
+        "models": {
+            name: [[*profile.head, [list(asdict(role).values()) for role in profile.roles]] for profile in every]
+            for name, every in measured_models.items()
+        },
+    }
+    SAMPLE.write_text(json.dumps(sample, separators=(",", ":"), ensure_ascii=False) + "\n", encoding="utf-8")
+    every = measured_models[MODEL]
     most = sorted(most_of_each(every), key=lambda pair: -pair[1].strength)
     strongest = [
         next((head, role) for head, role in most if role.name == name and RELATIONS.get(name, "") in ("", role.detail)) for name in ROLES
     ]
     measured = {
-        "command": "python scripts/lesson_data.py",
+        "command": COMMAND,
         "model": MODEL,
         "sentences": SENTENCES,
         "roles": [{"head": str(head), "role": asdict(role)} for head, role in strongest],

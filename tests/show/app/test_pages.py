@@ -42,12 +42,28 @@ def test_the_app_opens_on_a_sentence_and_writes_it_into_the_address(script, mini
     assert (at.query_params["layer"], at.query_params["heads"]) == (str(best.layer), str(best.head))
 
 
-@pytest.mark.parametrize("page", ["look", "learn", "corpus", "runs"])
+@pytest.mark.parametrize("page", ["look", "model", "learn", "corpus", "runs"])
 @pytest.mark.parametrize("language", slow_but(["ja"], LANGUAGES))
 def test_every_page_opens_in_every_language(script, page, language):
     at = script(page, language).run()
     assert errors(at) == []
     assert at.title[0].value == Words(language)(f"{page}.title")
+
+
+def test_the_map_of_a_model_opens_on_the_head_of_the_address_and_says_what_it_does(script):
+    at = script("model", model="e5-small-mlm")
+    at.query_params["head"] = "L2·H2"
+    at.run()
+    assert errors(at) == []
+    said = [element.value.replace("\\", "") for element in at.markdown]
+    assert any(line.startswith("L2·H2 looks at the previous token: 0.9") for line in said)
+    assert any("layer=2&heads=2" in line for line in said), "a link tries it on a sentence"
+
+
+def test_a_model_that_was_not_measured_says_which_were(script):
+    at = script("model", model="smollm2").run()
+    assert errors(at) == []
+    assert "e5-small-mlm" in at.info[0].value.replace("\\", "")
 
 
 def test_the_language_can_be_switched_and_stays(script):

@@ -44,11 +44,12 @@ class Page:
 
 PAGES = (
     Page("look", "eyeline.show.app.look", default=True),
-    Page("corpus", "eyeline.show.app.corpus", of="corpus"),
+    Page("model", "eyeline.show.app.model", of="model"),
     Page("learn", "eyeline.show.app.learn.page"),
-    Page("grammar", "eyeline.show.app.grammar", of="corpus"),
-    Page("space", "eyeline.show.app.space", of="corpus"),
-    Page("runs", "eyeline.show.app.runs", of="corpus"),
+    Page("corpus", "eyeline.show.app.corpus", of="model"),
+    Page("grammar", "eyeline.show.app.grammar", of="model"),
+    Page("space", "eyeline.show.app.space", of="model"),
+    Page("runs", "eyeline.show.app.runs", of="model"),
 )
 
 
