@@ -16,6 +16,9 @@ from eyeline.show.app.kit.page import escaped, fragment
 from eyeline.show.app.kit.settings import current
 from eyeline.words import Words
 
+#: Roles that a reader knows by their names, for the head that the page opens on.
+CLEAR = ("subject", "object", "noun_phrase", "antecedent")
+
 
 def page(say: Words) -> None:
     with st.container(key="unseen"):  # for those who hear the page
@@ -59,10 +62,10 @@ def _map(say: Words, model: str, measured: SampleRoles) -> None:
 
 
 def _chosen(measured: SampleRoles) -> HeadRef:
-    """The head that was clicked, else that of the address, else the first with a role of grammar."""
+    """The head that was clicked, else that of the address, else the one that finds a relation of grammar most clearly."""
     every = {str(head): head for head in measured.heads}
     name = st.session_state.get("model-head") or st.query_params.get("head", "")
-    first = next((head for head, roles in measured.heads.items() if roles[0].family == "grammar"), next(iter(measured.heads)))
+    first = max(measured.heads, key=lambda head: max((role.strength for role in measured.heads[head] if role.name in CLEAR), default=0.0))
     return every.get(name, first)
 
 
