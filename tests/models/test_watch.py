@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 import torch
 import transformers as t
+from transformers.cache_utils import DynamicCache, DynamicLayer
 
 import eyeline as el
 from eyeline.errors import EyelineError
+from eyeline.models import watch as watch_module
 from tests.models.families import GROUPED, TINY, tiny_tokenizer
 
 IDS = torch.tensor([[4, 5, 6, 7, 8, 9, 10, 11, 12]])
@@ -120,6 +122,59 @@ def test_rows_that_beams_reorder_keep_their_own_tokens() -> None:
         expected = whole.trace_inputs({"input_ids": torch.tensor([ids])}).weights[:, :, -1]
         np.testing.assert_allclose(trace.weights[:, :, 0], expected, atol=1e-5)
     assert len({trace.decoder.key_text.ids[IDS.shape[1] :] for trace in later if len(trace.decoder.key_text) == 13}) > 1
+
+
+class RoundedLayer(DynamicLayer):
+    """Keys of earlier passes are rounded, as a quantised cache rounds them; how coarsely is the test's choice."""
+
+    steps = 4.0
+
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if self.is_initialized and self.keys.numel():
+            self.keys = (self.keys * self.steps).round() / self.steps
+        return super().update(key_states, value_states, *args, **kwargs)
+
+
+@pytest.mark.parametrize("steps", [4.0, 64.0])
+def test_beams_on_a_cache_that_rounds_its_keys_keep_their_own_tokens(monkeypatch: pytest.MonkeyPatch, steps: float) -> None:
+    """With weights of the same numbers: those that the model reports itself for each beam, in the order of its beams."""
+    monkeypatch.setattr(RoundedLayer, "steps", steps)
+    hf, tokenizer = llama(), tiny_tokenizer()
+    n_layers = hf.config.num_hidden_layers
+    reordered: list[list[int]] = []
+    cache = DynamicCache()
+    cache.layers = [RoundedLayer() for _ in range(n_layers)]
+    original = type(cache).reorder_cache
+
+    def noted(self: Any, beams: torch.Tensor) -> None:
+        reordered.append(beams.tolist())
+        original(self, beams)
+
+    monkeypatch.setattr(type(cache), "reorder_cache", noted)
+    with el.watch(hf, tokenizer, last=1000) as outer, el.watch(hf, tokenizer, last=1000) as seen:
+        hf.generate(IDS, max_new_tokens=6, num_beams=4, do_sample=False, past_key_values=cache)
+    assert any(beams != sorted(beams) for beams in reordered), "no beam changed its place: the test would show nothing"
+    assert not set(vars(cache)) & set(watch_module.REORDERING)
+    first, *later = [list(seen)[i : i + 4] for i in range(0, len(seen), 4)]
+    rows = [list(trace.decoder.key_text.ids) for trace in first]
+    for order, traces in zip(reordered, later, strict=False):
+        rows = [rows[row] for row in order]
+        for row, trace in zip(rows, traces, strict=True):
+            assert list(trace.decoder.key_text.ids[:-1]) == row
+            assert not trace.notices
+        rows = [list(trace.decoder.key_text.ids) for trace in traces]
+    assert len({tuple(row) for row in rows}) > 1
+    assert [trace.decoder.key_text.ids for trace in outer] == [trace.decoder.key_text.ids for trace in seen]
+
+
+def test_rows_of_a_cache_whose_keys_are_others_are_not_named() -> None:
+    hf, tokenizer = llama(), tiny_tokenizer()
+    with el.watch(hf, tokenizer) as seen:
+        cache = hf(IDS, use_cache=True).past_key_values
+        for layer in cache.layers:
+            layer.keys = torch.randn_like(layer.keys) * layer.keys.std()
+        hf(IDS[:, :1], past_key_values=cache)
+    assert [notice.key for notice in seen[-1].notices] == ["notice.watch.unknown_tokens"]
 
 
 @pytest.mark.parametrize("beams", [1, 3])

@@ -135,6 +135,7 @@ def _watching(watcher: _Watcher) -> Iterator[Watched]:
             end = module.register_forward_hook(watcher.end, always_call=True)
             block.callback(begin.remove)
             block.callback(end.remove)
+        block.callback(_follow_no_more, watcher)
         yield watcher.seen
 
 
@@ -430,15 +431,26 @@ class _Watcher:
             earlier, marks = known
             for text in range(n_texts):
                 same = [n for n, row in enumerate(earlier) if len(row) == own.before and _equal(marks, n, done.marks[0], text)]
+                if not same and text < len(earlier) and len(earlier[text]) == own.before and _near(marks, done.marks[0], text):
+                    same = [text] if is_followed(cache, self) else []  # its keys were rounded; its rows are in the order that is known
                 history[text] = earlier[same[0]] if same else history[text]
         ids = [before + after for before, after in zip(history, new, strict=True)]
         kept = _field(output, "past_key_values")
         if kept is not None:
             self.histories[kept] = ids, done.marks[1]
+            _follow(kept, self)
         if done.outermost is self.encoder:
             _read_last.set({**_read_last.get(), id(self): ids})
         unknown = any(None in row for row in ids) and done.inputs.get("input_ids") is not None
         return ids, [Message("notice.watch.unknown_tokens")] if unknown else []
+
+    def reordered(self, cache: Any, order: Sequence[int]) -> None:
+        """The rows of a cache stand in another order now."""
+        with self.lock:
+            known = self.histories.get(cache)
+            if known is not None:
+                ids, marks = known
+                self.histories[cache] = [ids[row] for row in order], None if marks is None else marks[list(order)]
 
     def _source(self, done: _WatchedPass, text: int, n_texts: int) -> TokenizedText | None:
         """What the encoder has read: in this pass, or in the one before it."""
@@ -476,6 +488,68 @@ def _at(tensor: torch.Tensor, columns: list[int], offset: int, missing: float) -
     inside = [column - offset for column in columns if column >= offset]
     chosen = tensor[..., inside]
     return torch.cat([chosen.new_full((*chosen.shape[:-1], len(columns) - len(inside)), missing), chosen], -1)
+
+
+def _near(marks: torch.Tensor | None, others: torch.Tensor | None, row: int) -> bool:
+    """Whether keys are the same but for rounding: two bits of a number are off by a third of it, other keys by more than all of it."""
+    if marks is None or others is None or marks.shape[1:] != others.shape[1:]:
+        return False
+    apart = torch.linalg.vector_norm(marks[row].float() - others[row].float())
+    return bool(apart <= 0.5 * torch.linalg.vector_norm(marks[row].float()))
+
+
+# ---- The order of a cache's rows: they are known again by their keys; those of a cache that rounds its keys by what was done to it. While it
+# ---- is followed, its methods that change the order say so.
+
+
+#: Method of a cache → the rows that it leaves, from how many there were and from its argument.
+REORDERING: Mapping[str, Callable[[int, Any], list[int]]] = {
+    "reorder_cache": lambda _n, rows: [int(row) for row in rows],
+    "batch_select_indices": lambda n, rows: torch.arange(n)[torch.as_tensor(rows).cpu()].tolist(),
+    "batch_repeat_interleave": lambda n, repeats: [row for row in range(n) for _ in range(int(repeats))],
+}
+
+_followed: weakref.WeakKeyDictionary[Any, list[_Watcher]] = weakref.WeakKeyDictionary()
+
+
+def is_followed(cache: Any, watcher: _Watcher) -> bool:
+    return any(other is watcher for other in _followed.get(cache, ()))
+
+
+def _follow(cache: Any, watcher: _Watcher) -> None:
+    with _borrowing:
+        if is_followed(cache, watcher):
+            return
+        watchers = _followed.setdefault(cache, [])
+        if not watchers:
+            if any(name in vars(cache) for name in REORDERING):  # somebody else has put a method of their own there
+                del _followed[cache]
+                return
+            for name in REORDERING:
+                if hasattr(type(cache), name):
+                    vars(cache)[name] = _telling(weakref.ref(cache), name)
+        watchers.append(watcher)
+
+
+def _telling(cache: weakref.ref[Any], name: str) -> Callable[[Any], None]:
+    def method(argument: Any) -> None:
+        own = cache()
+        getattr(type(own), name)(own, argument)
+        for watcher in list(_followed.get(own, ())):
+            ids, _ = watcher.histories.get(own, ([], None))
+            watcher.reordered(own, REORDERING[name](len(ids), argument))
+
+    return method
+
+
+def _follow_no_more(watcher: _Watcher) -> None:
+    with _borrowing:
+        for cache, watchers in list(_followed.items()):
+            watchers[:] = [other for other in watchers if other is not watcher]
+            if not watchers:
+                del _followed[cache]
+                for name in REORDERING:
+                    vars(cache).pop(name, None)
 
 
 def _equal(marks: torch.Tensor | None, row: int, others: torch.Tensor | None, other: int) -> bool:
