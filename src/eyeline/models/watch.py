@@ -498,8 +498,10 @@ def _near(marks: torch.Tensor | None, others: torch.Tensor | None, row: int) -> 
     return bool(apart <= 0.5 * torch.linalg.vector_norm(marks[row].float()))
 
 
-# ---- The order of a cache's rows: they are known again by their keys; those of a cache that rounds its keys by what was done to it. While it
-# ---- is followed, its methods that change the order say so.
+# ---- The order of a cache's rows
+#
+# Rows are known again by their keys; those of a cache that rounds its keys by what was done to it. While it is followed, its methods that
+# change the order say so.
 
 
 #: Method of a cache → the rows that it leaves, from how many there were and from its argument.
