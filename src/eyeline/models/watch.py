@@ -432,7 +432,7 @@ class _Watcher:
             for text in range(n_texts):
                 same = [n for n, row in enumerate(earlier) if len(row) == own.before and _equal(marks, n, done.marks[0], text)]
                 if not same and text < len(earlier) and len(earlier[text]) == own.before and _near(marks, done.marks[0], text):
-                    same = [text] if is_followed(cache, self) else []  # its keys were rounded; its rows are in the order that is known
+                    same = [text] if _is_followed(cache, self) else []  # its keys were rounded; its rows are in the order that is known
                 history[text] = earlier[same[0]] if same else history[text]
         ids = [before + after for before, after in zip(history, new, strict=True)]
         kept = _field(output, "past_key_values")
@@ -514,13 +514,13 @@ REORDERING: Mapping[str, Callable[[int, Any], list[int]]] = {
 _followed: weakref.WeakKeyDictionary[Any, list[_Watcher]] = weakref.WeakKeyDictionary()
 
 
-def is_followed(cache: Any, watcher: _Watcher) -> bool:
+def _is_followed(cache: Any, watcher: _Watcher) -> bool:
     return any(other is watcher for other in _followed.get(cache, ()))
 
 
 def _follow(cache: Any, watcher: _Watcher) -> None:
     with _borrowing:
-        if is_followed(cache, watcher):
+        if _is_followed(cache, watcher):
             return
         watchers = _followed.setdefault(cache, [])
         if not watchers:
