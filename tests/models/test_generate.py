@@ -22,7 +22,7 @@ from eyeline.look.sources import first_key
 from eyeline.models.generate import what_to_keep
 from eyeline.models.inputs import Example
 from eyeline.text.source import as_source
-from tests.models.families import GROUPED, ROPE, TINY, WORDS, tiny_tokenizer
+from tests.models.families import BY_NAME, GROUPED, ROPE, TINY, WORDS, tiny_tokenizer
 from tests.models.test_watch import state, t5, tiny
 from tests.text.sample_tokenisers import byte_level
 
@@ -59,21 +59,7 @@ FAMILIES: dict[str, Callable[[], t.PreTrainedConfig]] = {
         shared_expert_intermediate_size=16,
         layer_types=["linear_attention", "full_attention", "linear_attention"],
     ),
-    "deepseek-v3, latent keys": lambda: t.DeepseekV3Config(
-        **TINY,
-        num_key_value_heads=4,
-        q_lora_rank=16,
-        kv_lora_rank=16,
-        qk_rope_head_dim=8,
-        qk_nope_head_dim=8,
-        v_head_dim=12,
-        n_routed_experts=8,
-        n_group=2,
-        topk_group=1,
-        num_experts_per_tok=2,
-        moe_intermediate_size=16,
-        first_k_dense_replace=1,
-    ),
+    "deepseek-v3, latent keys": BY_NAME["deepseek-v3"].config,
 }
 
 

@@ -59,11 +59,10 @@ def _form(say: Words) -> CorpusForm:
     return form
 
 
-#: Analyses that not every model can give → whether what a model declares is enough.
+#: Analyses of what a model predicts, which not every model does → whether what it declares is enough.
 NEEDS: dict[str, Callable[[Declared], bool]] = {
     "importance": lambda known: known.has_loss,
     "causes": lambda known: known.has_one_answer,
-    "head_scores": lambda known: known.stacks == ("decoder",),
 }
 
 
@@ -71,7 +70,8 @@ def _analyses(say: Words, model: str) -> list[str]:
     """What the visitor chose to measure. What this model cannot do is not offered, and the page says why."""
     known = declared_by(model)
     left_out = [name for name, can in NEEDS.items() if known is not None and not can(known)]
-    offered = [name for name in analyses() if name not in left_out]
+    of_decoders = ["head_scores"] if known is not None and known.stacks != ("decoder",) else []  # its label says so where it is offered
+    offered = [name for name in analyses() if name not in (*left_out, *of_decoders)]
     kept = [name for name in st.session_state.get("corpus-analyses", FIRST) if name in offered]
     st.session_state["corpus-analyses"] = kept
     chosen = st.pills(
