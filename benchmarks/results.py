@@ -87,7 +87,7 @@ EVERY = (
     Result("gpu", BENCHMARKS, "benchmarks.cost.gpu", 5, needs="gpu", file="cost/gpu.json", table=of_costs.gpu),
     Result("generation", RESULTS, "benchmarks.cost.generation", 15, file="cost/generation.json", table=of_costs.generation),
     Result(
-        "generation_gpu", RESULTS, "benchmarks.cost.generation --gpu", 5, needs="gpu",
+        "generation_gpu", BENCHMARKS, "benchmarks.cost.generation --gpu", 5, needs="gpu",
         file="cost/generation_gpu.json", table=of_costs.generation,
     ),
     Result("gpu_section", RESULTS, "benchmarks.cost.gpu --write benchmarks/cost/gpu.json", 0.1),

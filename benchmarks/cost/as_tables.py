@@ -130,9 +130,7 @@ def generation(data: dict[str, Any]) -> str:
     plain = ", ".join(f"{data['times'][size]['plain_s']:.1f} s for {size}" for size in sizes)
     table = markdown_table([f"{data['model']}, prompt + written tokens", *sizes, "bar"], rows)
     note = "" if on_gpu else " (seconds of the processor, one thread)"
-    return (
-        f"{title}\n\n{command}\n\n{table}\n\nPlain `generate`{note}: {plain}. The rows are those of one pass; [how](how-to/generation.md)."
-    )
+    return f"{title}\n\n{command}\n\n{table}\n\nPlain `generate`{note}: {plain}. The rows are those of one pass over what was written."
 
 
 def engines(data: dict[str, Any]) -> str:

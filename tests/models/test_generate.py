@@ -352,6 +352,7 @@ BAD: dict[str, tuple[Callable[[el.Model], Any], type[Exception], str]] = {
     "no chat template": (lambda m: m.generate([{"role": "user", "content": "it ran"}]), TextError, "no chat template"),
     "overlapping parts": (lambda m: m.generate(PROMPT, parts={"a": (0, 9), "b": (4, 12)}), TextError, "overlap"),
     "parts outside": (lambda m: m.generate(PROMPT, parts={"a": (0, 900)}), TextError, "of a text of"),
+    "a part with the name of what is written": (lambda m: m.generate(PROMPT, parts={"written": "the cat"}), TextError, "give another"),
     "a prompt that is too long": (lambda m: m.generate(" ".join(["cat"] * 47)), TextError, "takes 48"),
     "maps requested": (lambda m: m.generate(PROMPT, output_attentions=True), TraceError, "recorded anyway"),
     "a cache of one's own": (lambda m: m.generate(PROMPT, past_key_values=object()), TraceError, "Give the whole prompt"),

@@ -430,8 +430,10 @@ class Writer:
 
     def _in_steps(self, text: TokenizedText, example: Example, n: int, options: Mapping[str, Any], keeper: _Keeper) -> torch.Tensor | None:
         """The steps of generate made again, each forced to the token that was written; None where they cannot be watched."""
-        hf = self.passes.hf
-        if not self.passes.layout.recorded:
+        hf, n_prompt = self.passes.hf, len(text) - n
+        free = free_memory()
+        map_of_prompt = 12 * max(slot.n_heads for slot in self.passes.layout.slots) * n_prompt * n_prompt
+        if not self.passes.layout.recorded or (free is not None and map_of_prompt > free):
             return None
         forced = _Forced(text.ids[-n:])
         inputs = self._padded([example])
@@ -460,6 +462,8 @@ class Writer:
         """The tokens of a prompt, with parts: those of its messages, those that were named, or one for the whole."""
         if source.pair is not None or source.pair_words is not None:
             raise TextError("A second text in a prompt.", "Give one text, or messages.")
+        if WRITTEN in (source.parts or ()):
+            raise TextError(f"A part of the prompt named {WRITTEN!r}.", "That is the name of what the model writes: give another.")
         if self.passes.hf.config.is_encoder_decoder and self.tokenizer is not None:
             return Example(_named(self.reader._encode(source, False)[0]))
         return Example(_named(self.reader.read(source, False).source))
