@@ -123,7 +123,7 @@ def section(results: dict[str, Any]) -> str:
 
 `python -m benchmarks.cost.today -o benchmarks/cost/today.json`, then `python -m benchmarks.cost.today --write benchmarks/cost/today.json`.
 On a processor: a Llama of 8 layers, 8 heads of 64 that share 2 keys, random weights; average attention and entropy from text to
-tables, beside the plain pass over the same tokens. Processor time, in turn, medians of five:
+tables, beside the plain pass over the same tokens. Processor time, in turn, medians of five; other programs ran at the same time:
 
 {table}
 

@@ -139,13 +139,23 @@ def test_a_model_is_left_as_it_was_whether_it_was_opened_or_refused(hf, training
 
 
 @pytest.mark.parametrize("images", [1, 2])
-def test_a_picture_whose_tower_would_fill_the_decoders_slots_is_refused_with_both_numbers(images):
-    model = el.wrap(vision_and_text(), tiny_tokenizer())
-    ids = torch.tensor([[1, *[40] * 17 * images, 5, 6]])
-    with pytest.raises(ModelError, match=r"made 4 attention calls in this pass, and 2 when it was opened(.|\n)*With pixel_values"):
-        model.trace_inputs({"input_ids": ids, "pixel_values": torch.ones(images, 3, 16, 16)})
+def test_a_tower_whose_calls_would_fill_the_decoders_slots_is_told_from_the_decoder(images):
+    """Both have two layers, and the tower runs first: which call is which is found on the picture itself."""
+    inputs = {"input_ids": torch.tensor([[1, *[40] * 17 * images, 5, 6]]), "pixel_values": torch.ones(images, 3, 16, 16)}
+    hf = vision_and_text()
+    hf.set_attn_implementation("eager")
+    with torch.no_grad():
+        own = hf(**inputs, output_attentions=True).attentions
+    model = el.wrap(hf, tiny_tokenizer())
+    trace = model.trace_inputs(inputs)
+    assert np.array_equal(trace.stacks["decoder"].weights, torch.cat(own).numpy())
+    picture = el.wrap(model.hf.model.vision_tower).trace_inputs({"pixel_values": torch.ones(1, 3, 16, 16)})
+    if images == 1:
+        assert np.array_equal(trace.stacks["vision"].weights, picture.weights)
+    else:
+        assert list(trace.stacks) == ["decoder"]
+        assert "there are several pictures" in str(trace.notices[0])
     assert model.trace(TEXT).weights.shape == (2, 4, 9, 9)
-    assert el.wrap(model.hf.model.vision_tower).trace_inputs({"pixel_values": torch.ones(1, 3, 16, 16)}).weights.shape == (2, 4, 17, 17)
 
 
 def without_a_layer(model: el.Model) -> None:

@@ -10,7 +10,7 @@ import transformers as t
 import eyeline as el
 from eyeline.errors import EyelineError, ModelError, TraceError
 from eyeline.look.stack import SINK_KEY
-from tests.families.small_models import PLAIN, small_config
+from tests.families.small_models import PLAIN, small_config, small_model
 from tests.measure.causes.test_block_forms import model_of
 from tests.models.families import open_family, tiny_tokenizer
 
@@ -105,3 +105,15 @@ def test_heads_of_several_sizes_are_read_layer_by_layer(tmp_path):
     with pytest.raises(EyelineError, match="heads of several sizes"):
         el.space(model, TEXTS)
     assert el.space(model, TEXTS, layers=[1, 2], project="pca").facts.counts
+
+
+def test_a_mask_with_one_row_for_all_queries_is_that_of_every_query():
+    """LayoutLM makes its own: [text, 1, 1, key]."""
+    model = el.wrap(small_model("layoutlm"), tiny_tokenizer(), name="layoutlm")
+    texts = [*TEXTS, "it purred"]
+    run = el.analyse(model, texts, [el.statistics.Entropy()])
+    assert run.facts.streamed
+    maps = [trace.weights for trace in model.traces(texts)]
+    expected = np.mean([-(w * np.log(np.maximum(w, 1e-30))).sum(-1).mean(-1) for w in maps], 0)  # [layer, head]
+    measured = np.array([row["all"] for row in run.table("entropy").rows()]).reshape(expected.shape)
+    assert np.abs(measured - expected).max() < 1e-5

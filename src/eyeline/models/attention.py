@@ -559,6 +559,8 @@ def attention_function(
     """
     if _following.get() and not query.requires_grad:
         query = query.detach().requires_grad_()
+    if attention_mask is not None and attention_mask.shape[2] == 1 < query.shape[2]:  # one row for all queries (LayoutLM)
+        attention_mask = attention_mask.expand(-1, -1, query.shape[2], -1)
     call = AttentionCall(module, query, key, value, attention_mask, kwargs)
     change, stream, record, gates = next_change(), _streaming.get(), _recording.get(), _gates.get()
     reader = "" if gates is None else gates.reader_of(module)
