@@ -6,6 +6,7 @@ import copy
 import itertools
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ import torch
 import transformers as t
 
 import eyeline as el
+from eyeline.text.corpora.mentions import MarkedDocument, Mention
 from tests.attack.family import Family
-from tests.models.families import TINY, tiny_tokenizer
+from tests.measure.causes.tiny import masking_tokenizer
+from tests.models.families import GROUPED, TINY, tiny_tokenizer
 from tests.models.left import differences, facts
 from tests.models.unusual import FORMS, WITHOUT_BASE, OwnConfig, OwnModel, big_bird, falcon, loud, vision_and_text
 
@@ -43,7 +46,7 @@ def attack_opening(_folder: Path) -> list[Family]:
     for images in (1, 2, 3):
         inputs = {"input_ids": torch.tensor([[1, *[40] * 17 * images, 5]]), "pixel_values": torch.randn(images, 3, 16, 16)}
         odd.check(f"{images} pictures", lambda: f"a trace of {model.trace_inputs(inputs).weights.shape}")  # noqa: B023 - called at once
-    return [odd, _attack_threads()]
+    return [odd, _attack_threads(), _attack_numbers()]
 
 
 def _wrong(hf: t.PreTrainedModel, implementation: str, training: bool, text: str) -> str | None:
@@ -98,3 +101,63 @@ def _attack_threads() -> Family:
 def _differs(weights: np.ndarray, expected: np.ndarray) -> str | None:
     worst = float(np.abs(weights - expected).max())
     return f"off by {worst:.2g}" if worst > 1e-6 else None
+
+
+# ---- Weights that are nan or infinite for some of the texts alone
+
+
+HEADS = {"bert": lambda: t.BertForMaskedLM(t.BertConfig(**TINY)), "llama": lambda: t.LlamaForCausalLM(t.LlamaConfig(**GROUPED))}
+DOCUMENT = MarkedDocument(
+    "one", (("a", "cat", "ran", "and", "it", "purred", "."),), (Mention(0, 1, 1, 0, "nominal"), Mention(4, 4, 4, 0, "pronoun"))
+)
+MEASURES: dict[str, Callable[[el.Model], object]] = {
+    "trace": lambda model: model.trace(TEXTS[0]).weights,
+    "analyse": lambda model: el.analyse(model, TEXTS),
+    "importance": lambda model: el.analyse(model, TEXTS, [el.statistics.Importance()]),
+    "causes": lambda model: el.causes(model, TEXTS),
+    "coreference": lambda model: el.coreference(model, [DOCUMENT]),
+    "space": lambda model: el.space(model, TEXTS).run(),
+    **{name: lambda model, name=name: el.attribute(model, TEXTS[0], method=name).weights for name in ("norms", "rollout", "value-zeroing")},
+}
+
+
+def _attack_numbers() -> Family:
+    """One number of one tensor is changed after a model was opened: that of one token, so that only some texts meet it, or of a layer."""
+    family = Family("weights that are nan or infinite for some texts", "our error, or finite numbers")
+    for (name, make), value in itertools.product(HEADS.items(), (torch.nan, torch.inf)):
+        for part in ("the embedding of a token", "query"):
+            for what, measure in MEASURES.items():
+
+                def attack(
+                    make: Callable[[], t.PreTrainedModel] = make,
+                    part: str = part,
+                    value: float = value,
+                    measure: Callable[[el.Model], object] = measure,
+                ) -> str | None:
+                    model = el.wrap(loud(make()), masking_tokenizer())
+                    _damage(model.hf, part, value)
+                    return _not_finite(measure(model))
+
+                family.check(f"{name}, {part}, {value}: {what}", attack)
+    return family
+
+
+def _damage(hf: t.PreTrainedModel, part: str, value: float) -> None:
+    with torch.no_grad():
+        if part == "query":
+            queries = [tensor for name, tensor in hf.named_parameters() if "query" in name or "q_proj" in name]
+            queries[-1].view(-1)[0] = value
+        else:
+            hf.get_input_embeddings().weight[5] = value  # of "cat"
+
+
+def _not_finite(result: object) -> str | None:
+    """What is not finite in numbers or in the means of a run; cells may be empty where a text has no such token."""
+    if not isinstance(result, el.Run):
+        return None if np.isfinite(np.asarray(result)).all() else "nan in what was recorded"
+    for name, table in result.tables.items():
+        columns = [values for title, values in table.columns.items() if title in ("mean", "all", "loss_change", "gradient", "weight")]
+        numbers = [number for column in columns for number in column if isinstance(number, float)]
+        if numbers and not np.isfinite(numbers).any():
+            return f"nothing but nan in {name}"
+    return None
