@@ -9,8 +9,8 @@ NODE_READY := frontend/node_modules/.package-lock.json
 PORT ?= 8501
 WORKSPACE ?= eyeline-workspace
 OPTIONS ?=
-# Test processes, with one thread each. One more than two cores: a test in a browser often waits.
-WORKERS ?= 3
+# Test processes, with one thread each. Twice as many as two cores: tests in a browser, of Ray and of the app mostly wait.
+WORKERS ?= 4
 # Tests start many processes: bytecode is kept, else each of them compiles every file again.
 unexport PYTHONDONTWRITEBYTECODE
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
