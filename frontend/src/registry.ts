@@ -150,7 +150,7 @@ export interface ViewKind {
 }
 
 /** The head view comes with the core; the others are added by code of their own, which only pages that show them carry. */
-const kinds = new Map<Kind, ViewKind>([["head", { create: headView }]]);
+const kinds = new Map<Kind, ViewKind>([["head", { create: headView, pictureFirst: true }]]);
 const waiting = new Map<Kind, (() => void)[]>();
 
 export function addView(kind: Kind, view: ViewKind): void {

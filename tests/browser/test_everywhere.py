@@ -128,7 +128,7 @@ const data = [{views[0]}, {views[1]}];
     shown.until("state.layer === 1")
     assert shown.page.evaluate("seen") == [["view", 1]]
     assert shown.page.evaluate("document.getElementById('other').eyeline.state().layer") == 0
-    assert shown.page.locator("#view [data-name=all]").evaluate("e => getComputedStyle(e).fontSize") == "12px"
+    assert shown.page.locator("#view [data-name=all]").evaluate("e => getComputedStyle(e).fontSize") == "13px"
     shown.page.evaluate("viewHandle.update({layer: 0, heads: [2]})")
     shown.until("state.layer === 0 && state.heads.join() === '2'")
     assert shown.page.evaluate("seen.length") == 1  # the host's own changes are not reported back
@@ -264,3 +264,11 @@ def test_a_picture_saved_from_the_page_says_how_it_was_made(show, tmp_path):
     download.value.save_as(tmp_path / "x.svg")
     drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
     assert "10 × 10 · Hide special tokens · Let rows sum to 1 again" in drawn
+
+
+@pytest.mark.parametrize("kind", ["head", "model", "neuron", "sentence", "text"])
+def test_on_a_phone_the_picture_begins_within_the_first_300_pixels(show, kind):
+    shown = show(KINDS[kind](), width=360, height=740, has_touch=True, is_mobile=True)
+    stage, controls = (shown.page.locator(name).first.bounding_box() for name in (".stage", ".controls"))
+    assert stage["y"] < 300
+    assert stage["y"] < controls["y"]

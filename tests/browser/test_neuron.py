@@ -153,3 +153,19 @@ def test_the_list_of_queries_shows_whole_rows_of_tokens(show, query):
     tops = [top - list_top for top in tops]
     assert scrolled == min((top for top in tops if top >= scrolled), default=None) or scrolled == 0
     assert scrolled <= tops[query] < scrolled + height - 20
+
+
+def test_a_page_of_a_long_text_holds_the_layers_nearest_to_the_one_shown_and_says_so(show, monkeypatch):
+    from eyeline.look.views import neuron
+
+    trace = made_up.neuron_trace(40)
+    whole = el.neuron_view(trace, layer=1, head=0)
+    size = 4 / 3 * sum(len(array.data) for array in whole.arrays.values())
+    monkeypatch.setattr(neuron, "LARGEST_PAGE", 0.6 * size)
+    view = el.neuron_view(trace, layer=1, head=0)
+    assert [layer["layer"] for layer in view.spec["stacks"][0]["layers"]] == [1]
+    assert 4 / 3 * sum(len(array.data) for array in view.arrays.values()) <= 0.6 * size
+    shown = show(view)
+    assert "This page holds layers 1 of 2" in shown.page.locator(".notice").inner_text()
+    assert "L1·H0" in shown.page.locator(".caption").inner_text()
+    assert len(el.neuron_view(trace, layer=1, head=0, layers=[0, 1]).spec["stacks"][0]["layers"]) == 2

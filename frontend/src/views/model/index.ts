@@ -1,4 +1,4 @@
 import { addView } from "../../registry";
 import { modelView } from "./view";
 
-addView("model", { create: modelView });
+addView("model", { create: modelView, pictureFirst: true });

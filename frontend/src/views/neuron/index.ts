@@ -1,4 +1,4 @@
 import { addView } from "../../registry";
 import { neuronView } from "./view";
 
-addView("neuron", { create: neuronView });
+addView("neuron", { create: neuronView, pictureFirst: true });
