@@ -60,6 +60,16 @@ def test_the_map_of_a_model_opens_on_the_head_of_the_address_and_says_what_it_do
     assert any("layer=2&heads=2" in line for line in said), "a link tries it on a sentence"
 
 
+def test_a_link_to_a_layer_and_a_head_that_there_are_not_says_so_and_shows_others(script):
+    at = script("look")
+    for key, value in {"text": "Birds sing.", "layer": "99", "heads": "77"}.items():
+        at.query_params[key] = value
+    at.run()
+    assert errors(at) == []
+    assert at.warning[0].value.replace("\\", "") == Words("en")("look.no_layer", model="minilm", layer=99, last=5)
+    assert at.session_state["looking"].state["locked"]
+
+
 def test_a_model_that_was_not_measured_says_which_were(script):
     at = script("model", model="smollm2").run()
     assert errors(at) == []

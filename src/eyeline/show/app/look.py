@@ -20,7 +20,7 @@ from eyeline.look.answer import ONE_ANSWER, LayerEffects, Prediction
 from eyeline.look.embedded import EMBEDDED
 from eyeline.look.findings import AnswerWithout, findings
 from eyeline.look.ready import READY
-from eyeline.look.stack import Stack
+from eyeline.look.stack import Stack, as_kept
 from eyeline.look.trace import Trace
 from eyeline.look.views.heads_grid import grid_of_effects
 from eyeline.look.views.view import View, look_of_stack
@@ -146,8 +146,13 @@ def _opened(say: Words, looking: Looking, trace: Trace) -> Looking:
         else:
             best = look_of_stack(stack, query=answered if len(stacks) == 1 else None)
             state |= {"layer": best.layer, "heads": [best.head]}
-    if looking.view == "sentence" and "locked" not in state and answered is not None and len(stacks) == 1:
-        state["locked"] = [answered]
+    layer = int(state.get("layer", 0))
+    if state.get("heads") and stack.has("weights"):  # a link may name any
+        state["heads"] = [head for head in state["heads"] if head < len(as_kept(stack.weights_by_layer)[layer])]
+        state["heads"] = state["heads"] or [look_of_stack(stack, [layer]).head]
+    if looking.view == "sentence" and "locked" not in state and len(stacks) == 1 and stack.has("weights"):
+        shown = look_of_stack(stack, [layer], list(state.get("heads") or [0])[:1])
+        state["locked"] = [shown.query if answered is None else answered]
     return replace(looking, state=state)
 
 

@@ -102,7 +102,7 @@ def test_a_newcomer_gets_from_opening_the_page_to_a_saved_picture(visit, languag
     saved = Path(tmp_path / "head.svg")
     waiting.value.save_as(saved)
     assert "happy" in saved.read_text()
-    assert "happy" in me.key("look-words").inner_text()
+    assert "because" in me.key("look-words").inner_text(), "what a word looks at is said below the picture"
     me.page.keyboard.press("Escape")
     me.come_to_the_figures()
     assert me.foreign == []
