@@ -256,11 +256,11 @@ class Collector:
         half = tensor.dtype in HALVES and self.kept.precision != "float32"
         dtype: Any = np.float16 if half else np.float64 if tensor.dtype == torch.float64 else np.float32
         bits = half and tensor.dtype == torch.bfloat16 and what != "weights"
+        rounds = False
         if bits:
             tensor, dtype = tensor.view(torch.int16), np.int16
         elif what == "weights" and (half or self.kept.precision == "float16"):
-            self._note_rounding(text, tensor)
-            dtype = np.float16
+            dtype, rounds = np.float16, True
         key, n_layers = (stack, text, what), len(self.kept.layers[stack])
         arrays = self._arrays.setdefault(key, [])
         if _is_ours_alone(tensor, dtype):
@@ -271,16 +271,27 @@ class Collector:
                 self._blocks[key] = np.empty((n_layers, *shape), dtype=dtype)  # [layer, …]; pages are touched only as layers come
             block = self._blocks[key]
             copy = block[len(arrays)] if block.shape[1:] == shape and block.dtype == dtype else np.empty(shape, dtype=dtype)
-            torch.from_numpy(copy).copy_(tensor)
+            slow = rounds and tensor.dtype == torch.bfloat16 and tensor.device.type == "cpu"  # twice as fast by way of float32
+            through = tensor.float() if slow else tensor
+            torch.from_numpy(copy).copy_(through)
         arrays.append(copy.view(np.uint16) if bits else copy)
+        if rounds:
+            self._note_rounding(text, tensor, torch.from_numpy(copy))
 
-    def _note_rounding(self, text: int, weights: torch.Tensor) -> None:
-        """The largest change of a weight by float16; a few heads at a time, so that no second map is held. weights: [head, query, key]"""
+    def _note_rounding(self, text: int, weights: torch.Tensor, kept: torch.Tensor) -> None:
+        """The largest change of a weight by float16; a few heads at a time, so that no second map is held.
+
+        weights, kept   [head, query, key]: as they were, and in float16; on another device than ours they are rounded once more there"""
         largest = 0.0
         if weights.dtype != torch.float16 and weights.numel():
-            parts = torch.split(weights, max(1, ROUNDED_AT_ONCE // weights[0].numel()))
+            at_once = max(1, ROUNDED_AT_ONCE // weights[0].numel())
             wide = torch.promote_types(weights.dtype, torch.float32)
-            largest = float(torch.stack([(part.half().to(wide) - part).abs().amax() for part in parts]).amax())
+            changes: list[torch.Tensor] = []
+            for first in range(0, len(weights), at_once):
+                part = weights[first : first + at_once]
+                half = kept[first : first + at_once] if part.device == kept.device else part.half()
+                changes += half.to(wide).sub_(part).aminmax()
+            largest = float(torch.stack(changes).abs().amax())
         self.rounded[text] = max(self.rounded.get(text, 0.0), largest)
 
     def stacks(self, text: int, example: StackTexts) -> dict[str, Stack]:
@@ -311,7 +322,7 @@ class Collector:
 
 
 #: Weights that are looked at together for what float16 changes.
-ROUNDED_AT_ONCE = 1 << 24
+ROUNDED_AT_ONCE = 1 << 22
 
 
 #: The tensors of a part that have an axis of queries.
