@@ -102,11 +102,16 @@ def _replaced(modules: Mapping[str, nn.Module]) -> Iterator[str]:
     for name, module in modules.items():
         if "forward" in vars(module) and not is_placed(module):
             yield f"forward of {name or type(module).__name__}"
-    layers = {name for name in tuple(sys.modules) if name.startswith("torch.nn.modules.")}
-    for name in sorted((own | layers | {"torch", "torch.nn.functional", *SHARED_CODE}) - {"builtins"}):
+    for name in sorted((own | _layer_modules(len(sys.modules)) | {"torch", "torch.nn.functional", *SHARED_CODE}) - {"builtins"}):
         code = sys.modules.get(name)
         if code is not None:
             yield from _foreign_functions(code)
+
+
+@functools.lru_cache(maxsize=1)
+def _layer_modules(_n_modules: int) -> frozenset[str]:
+    """The modules of torch's layers; looked for again when the number of modules that are imported has changed."""
+    return frozenset(name for name in tuple(sys.modules) if name.startswith("torch.nn.modules."))
 
 
 def _foreign_functions(code: types.ModuleType) -> Iterator[str]:
