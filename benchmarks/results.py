@@ -66,7 +66,7 @@ EVERY = (
     Result("probe", BENCHMARKS, "benchmarks.cost.probe", 2, file="cost/probe.json", table=of_costs.probe),
     Result("space", BENCHMARKS, "benchmarks.cost.space --model e5-small", 2, file="cost/space.json", table=of_costs.space),
     Result("causes", BENCHMARKS, "benchmarks.cost.causes --repeats 1", 12, file="cost/causes.json", table=of_costs.causes),
-    Result("peers_causes", BENCHMARKS, "benchmarks.peers.causes", 5, file="peers/causes.json", table=of_peers.causes),
+    Result("peers_causes", RESULTS, "benchmarks.peers.causes", 15, file="peers/causes.json", table=of_peers.causes),
     Result("start", BENCHMARKS, "benchmarks.cost.start", 1, file="cost/start.json", table=of_costs.start),
     Result("training", TRAINING, "benchmarks.cost.training", 2, file="cost/training.json", table=of_costs.training),
     Result("engines", SCALE, "benchmarks.cost.engines", 5, file="cost/engines.json", table=of_costs.engines),

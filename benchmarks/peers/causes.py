@@ -53,7 +53,7 @@ OUTPUTS = ("attention.output.dense", "o_proj")
 
 #: The short texts of the corpus.
 WORDS = ("the", "cat", "sat", "on", "a", "mat", ",", "and", "it", "saw", "dogs", "that", "ran", "very", "long", "ways", "home", ".")
-TEXTS_OF_CORPUS = 60
+TEXTS_OF_CORPUS = 30
 
 #: A model whose files transformers opens too, for one that is made of them.
 FILES = {"e5-small-mlm": "e5-small"}
