@@ -6,12 +6,12 @@ from typing import Any
 
 from benchmarks.output import markdown_table
 
-
 #: What stands above the table.
 ABOUT = """## Beside other libraries and plain code
 
-`make bench-peers`. Processor seconds of both sides in turn on one thread, medians; each number says how many times as long ours takes. A pass is one over the
-same text. Causes of one text rest on the loss of every token, so the head of a decoder runs at each of them; `head_effects` reads one position."""
+`make bench-peers`. Processor seconds of both sides in turn on one thread, medians; each number says how many times as long ours takes.
+A pass is one over the same text. Causes of one text rest on the loss of every token, so the head of a decoder runs at each of them;
+`head_effects` reads one position."""
 
 
 def causes(data: dict[str, Any]) -> str:
@@ -43,4 +43,4 @@ def causes(data: dict[str, Any]) -> str:
                 "0.1",
             ],
         ]
-    return f"{ABOUT}\n\n{markdown_table(['', '', 'bar'], rows)}"
+    return f"{ABOUT} {data.get('note', '')}".rstrip() + f"\n\n{markdown_table(['', '', 'bar'], rows)}"
