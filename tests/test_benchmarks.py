@@ -72,11 +72,7 @@ def test_every_section_of_the_results_and_every_script_has_a_command_that_measur
     measured = {name for name in ("gpu", "today") if f"{name}_section" in {result.name for result in results.EVERY}}
     written = set(re.findall(r"<!-- (\w+) -->", (ROOT / "docs" / "results.md").read_text(encoding="utf-8")))
     tables = "\n".join((ROOT / "benchmarks" / "tables" / path.name).read_text() for path in (ROOT / "benchmarks" / "tables").glob("*.py"))
-<<<<<<< HEAD
     assert [name for name in written - measured - set(results.TABLES) if f'put_section("{name}"' not in tables] == []
-=======
-    assert [name for name in written - {"gpu", *results.TABLES} if f'put_section("{name}"' not in tables] == []
->>>>>>> c7e64b48 (What eyeline costs beside captum, hooks and plain loops, as measured on one small model)
 
 
 def test_a_result_that_this_machine_cannot_measure_says_why(capsys, monkeypatch, tmp_path):
