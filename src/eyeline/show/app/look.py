@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -537,6 +538,8 @@ def words_to_mask(model: Model, text: str) -> list[MaskedWord]:
 
 #: Quantities that can be chosen at once.
 MOST_QUANTITIES = 4
+#: Where they are computed.
+QUANTITIES = "eyeline.measure.causes.quantities"
 
 
 def choose_quantities(say: Words, looking: Looking, trace: Trace, menu: DeltaGenerator) -> tuple[str, ...]:
@@ -544,6 +547,9 @@ def choose_quantities(say: Words, looking: Looking, trace: Trace, menu: DeltaGen
 
     Where the model answers nothing, the quantities about an answer are not offered, and the page says why.
     """
+    if ready_of(looking.model, looking.text, looking.pair) is not None and QUANTITIES not in sys.modules:
+        menu.caption(say("look.loading", model=escaped(looking.model)))  # they need torch, which the first page does not wait for
+        return ()
     from eyeline.measure.causes.quantities import METHODS
 
     names = [name for name in METHODS if name not in ("attention", "flow")]

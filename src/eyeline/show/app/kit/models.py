@@ -44,8 +44,8 @@ KEPT, KEPT_BYTES = ".traces", 500_000_000
 _ANSWERS = Cache(1000)
 #: One model is opened at a time: transformers imports its parts when they are first used, and two threads that do this disturb each other.
 _OPENING = threading.RLock()
-#: Set when the first page has been drawn; and for how many seconds after the start the app waits for it.
-FIRST_PAGE, FIRST_WAIT = threading.Event(), 5.0
+#: Set when the first page has been made; for how many seconds after the start the app waits for it, and then for the browser to draw it.
+FIRST_PAGE, FIRST_WAIT, WHILE_DRAWN = threading.Event(), 20.0, 2.0
 #: Texts whose heads are being measured, or were: a measurement that goes on holds the results of a pass.
 _MEASURING = Cache(24)
 
@@ -135,8 +135,10 @@ def warm_up(source: str) -> None:
 
     def work() -> None:
         FIRST_PAGE.wait(FIRST_WAIT)
+        time.sleep(WHILE_DRAWN)
         with _OPENING:
-            importlib.import_module("eyeline.measure.corpus.run")
+            for name in ("eyeline.measure.corpus.run", "eyeline.measure.causes.quantities"):
+                importlib.import_module(name)
             for name in DRAWING:
                 with suppress(ImportError):  # an extra; the page says so where it is needed
                     importlib.import_module(name)
