@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.errors import EyelineError
-from eyeline.show.cli.options import PageLanguage
+from eyeline.show.cli.options import NamedPart, PageLanguage, named_parts
 from eyeline.show.cli.terminal import console, print_notices
 from eyeline.text.tokenized import printable
 
@@ -32,9 +32,6 @@ Output = Annotated[
 ]
 Tables = Annotated[
     Path | None, typer.Option(help="A folder for written.csv (a row a token) and heads.csv (a row a head).", show_default=False)
-]
-Parts = Annotated[
-    list[str] | None, typer.Option("--part", help="A part of the prompt: NAME=WORDS, which stand in it once; may be repeated.")
 ]
 Heads = Annotated[list[str] | None, typer.Option("--head", help="Keep the whole rows of this head: LAYER,HEAD; may be repeated.")]
 Effects = Annotated[bool, typer.Option("--effects", help="Also what becomes of every written token without each part of the prompt.")]
@@ -56,7 +53,7 @@ def generate(
     sample: Annotated[bool, typer.Option("--sample", help="Draw tokens at random, by their probability.")] = False,
     temperature: Annotated[float | None, typer.Option(help="Of --sample: above 1 more is drawn that is less probable.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of --sample. Default: a new one, which is printed.")] = None,
-    parts: Parts = None,
+    parts: NamedPart = None,
     heads: Heads = None,
     effects: Effects = False,
     tables: Tables = None,
@@ -72,7 +69,7 @@ def generate(
     if temperature is not None and not sample:
         raise EyelineError(f"--temperature {temperature:g} without --sample.", "Add --sample.")
     given: Any = prompt if messages is None else _messages(messages)
-    named, kept = _parts(parts or []), _heads(heads or [])
+    named, kept = named_parts(parts), _heads(heads or [])
     _check_output(output)
     from eyeline.models.load import load
 
@@ -87,7 +84,7 @@ def replay(
     completion: Annotated[Path, typer.Argument(help="A file with what was written after it.", show_default=False)],
     output: Output = None,
     model: WritingModel = WRITER,
-    parts: Parts = None,
+    parts: NamedPart = None,
     heads: Heads = None,
     effects: Effects = False,
     tables: Tables = None,
@@ -100,7 +97,7 @@ def replay(
     """
     given: Any = _messages(prompt) if prompt.suffix.lower() == ".json" else _text(prompt)
     written = _text(completion)
-    named, kept = _parts(parts or []), _heads(heads or [])
+    named, kept = named_parts(parts), _heads(heads or [])
     _check_output(output)
     from eyeline.models.load import load
 
@@ -198,21 +195,6 @@ def _messages(path: Path) -> Any:
     if not isinstance(found, list):
         raise EyelineError(f"{path}: holds no messages.", 'Give a list of messages: [{"role": "user", "content": "Hello."}].')
     return found
-
-
-def _parts(given: list[str]) -> dict[str, str] | None:
-    """NAME=WORDS.
-
-    >>> _parts(["document=The ferry leaves at 7."])
-    {'document': 'The ferry leaves at 7.'}
-    """
-    parts: dict[str, str] = {}
-    for each in given:
-        name, equals, words = each.partition("=")
-        if not equals or not name.strip() or not words:
-            raise EyelineError(f"--part {each}.", "Give NAME=WORDS, such as --part 'question=When does it leave?'.")
-        parts[name.strip()] = words
-    return parts or None
 
 
 def _heads(given: list[str]) -> list[tuple[int, int]] | None:

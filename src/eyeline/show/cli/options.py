@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -43,7 +43,9 @@ ANSWERING_DEFAULT = "e5-small-mlm"
 # ---- One text
 
 
-Truncate = Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")]
+TRUNCATE = "Cut a text that is longer than the model takes."
+
+Truncate = Annotated[bool, typer.Option("--truncate", help=TRUNCATE)]
 
 
 @dataclass(frozen=True)
@@ -52,21 +54,20 @@ class GivenText(Options):
 
     pair: str | None = option(None, "A second text (or what an encoder-decoder model has written).")
     messages: str | None = option(
-        None,
-        'In place of the text, a conversation: a JSON file with [{"role": …, "content": …}, …], or with messages and tools.',
+        None, "In place of the text, a conversation: a JSON file with a list of messages (role and content), or with messages and tools."
     )
-    truncate: bool = option(False, "Cut a text that is longer than the model takes.")
+    truncate: bool = option(False, TRUNCATE)
 
     def source(self, text: str | None, parts: list[str] | None = None) -> Source:
         """The text, the pair or the conversation, with the parts that a user names."""
         from eyeline.text.conversation import Conversation
         from eyeline.text.source import Source
 
-        named = dict(map(_named_part, parts or ()))
+        named = named_parts(parts)
         if self.messages is None:
             if text is None:
                 raise EyelineError("No text.", 'Give one: "The cat sat on the mat." Or a conversation: --messages chat.json.')
-            return Source(text, self.pair, parts=named or None)
+            return Source(text, self.pair, parts=named)
         if text is not None:
             raise EyelineError("A text and --messages.", "Give one of them.")
         try:
@@ -77,7 +78,7 @@ class GivenText(Options):
             raise EyelineError(f"{self.messages}: no JSON ({error}).", 'Needed: [{"role": "user", "content": "Hello."}].') from error
         holds_messages = isinstance(given, dict) and "messages" in given
         chat = Conversation.of(given["messages"], given.get("tools")) if holds_messages else Conversation.of(given)
-        return Source(None, self.pair, conversation=chat, parts=named or None)
+        return Source(None, self.pair, conversation=chat, parts=named)
 
 
 #: Names for parts of the text; a list, which records of options do not have.
@@ -85,9 +86,14 @@ NamedPart = Annotated[
     list[str] | None,
     typer.Option(
         "--part",
-        help="NAME=WORDS: names a part of the text, by words that stand in it once, or by characters (NAME=3:10); repeatable.",
+        help="NAME=WORDS: names a part of the text, by words that stand in it once, or by characters (NAME=3:10); may be repeated.",
     ),
 ]
+
+
+def named_parts(given: Iterable[str] | None) -> dict[str, tuple[int, int] | str] | None:
+    """The parts that `--part` names; None where it names none."""
+    return dict(map(_named_part, given or ())) or None
 
 
 def _named_part(given: str) -> tuple[str, tuple[int, int] | str]:
