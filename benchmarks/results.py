@@ -77,6 +77,7 @@ EVERY = (
     Result("app", BENCHMARKS, "benchmarks.pages.app", 4, needs="browser", file="pages/app.json", table=of_pages.app),
     Result("two_apps", BENCHMARKS, "benchmarks.pages.app --apps 2", 2, needs="nginx", file="pages/two_apps.json", table=of_pages.two_apps),
     Result("clicks", BENCHMARKS, "benchmarks.pages.clicks", 3, needs="browser", file="pages/clicks.json", table=of_pages.clicks),
+    Result("first_screen", BENCHMARKS, "benchmarks.pages.first_screen", 3, needs="browser"),
     Result("opening", BENCHMARKS, "benchmarks.pages.opening", 2, needs="browser", file="pages/opening.json", table=of_pages.opening),
     Result("gallery", BENCHMARKS, "benchmarks.pages.gallery", 2, needs="browser", file="pages/gallery.json", table=of_pages.gallery),
     Result(

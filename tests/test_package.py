@@ -64,7 +64,7 @@ def test_the_top_level_has_few_names_and_each_module_of_further_names_lists_its_
         "attributions", "corpora", "figures", "mathematics", "mentions", "models", "probes", "runs", "spaces", "statistics", "traces",
         "training", "treebanks",
     ]  # fmt: skip
-    assert len(el.__all__) - len(modules) <= 31  # the last was watch: recording inside other code is a verb of its own
+    assert len(el.__all__) - len(modules) <= 38  # the last: views of a sentence and of a text, and generation
     for module in modules:
         for name in getattr(el, module).__all__:
             assert getattr(getattr(el, module), name) is not None
@@ -123,8 +123,8 @@ def clean_environment(home: Path) -> dict[str, str]:
     return {**without, "PATH": f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
-def test_a_wheel_has_less_than_five_mebibytes(wheel):
-    assert wheel.stat().st_size < 5_000_000
+def test_a_wheel_has_less_than_six_mebibytes(wheel):
+    assert wheel.stat().st_size < 6 << 20  # two updates of e5-small are 3.6 of them, the ready sentences half a one
 
 
 @pytest.mark.slow

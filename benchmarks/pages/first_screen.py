@@ -9,7 +9,6 @@ again_s           the same for a visitor who comes later
 picture_y         pixels from the top of the window to the picture
 controls          links, buttons and fields in the window, outside the sentence, the picture and the map
 click_ms          from the click on a cell of the map to the changed bars, by the page's clock (median, slowest), once the model is open
-whole_map_s       from Enter on a sentence of its own to the sentence below the picture that needs the effects of all heads
 
 Only numbers of a machine that does nothing else can be compared.
 """
@@ -30,7 +29,7 @@ from tests.show.app.browser.serving import serving
 from benchmarks.output import give
 from benchmarks.pages.views import CHROMIUM
 
-MODEL, OWN = "e5-small-mlm", "The doctor told the nurse that [MASK] was late."
+MODEL = "e5-small-mlm"
 WINDOWS = {"desktop": (1440, 900), "phone": (390, 844)}
 VIEW = ".eyeline-view[data-drawn]"
 DRAWN_AT = f"""() => document.querySelector("{VIEW}") && performance.now() / 1000"""
@@ -75,17 +74,6 @@ def clicks(page: Any, count: int) -> list[float]:
     return times[1:]
 
 
-def whole_map(page: Any) -> float:
-    """Seconds from Enter to the sentence that needs the effects of all heads."""
-    page.locator(".st-key-look-text input").fill(OWN)
-    start = time.monotonic()
-    page.keyboard.press("Enter")
-    page.wait_for_function(
-        "location.search.includes('doctor') && document.querySelector('.st-key-look-words')?.textContent.includes('144')", timeout=120_000
-    )
-    return round(time.monotonic() - start, 2)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clicks", type=int, default=5)
@@ -109,7 +97,6 @@ def main() -> None:
                 if name == "desktop":
                     times = clicks(page, options.clicks)
                     results[name]["click_ms"] = {"median": round(statistics.median(times)), "slowest": round(max(times))}
-                    results[name]["whole_map_s"] = whole_map(page)
         browser.close()
     give(results, options.output)
 

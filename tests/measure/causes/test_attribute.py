@@ -182,7 +182,7 @@ def test_a_line_on_which_the_logit_jumps_is_refused_and_given_with_a_notice_for_
 
 
 @pytest.mark.parametrize(
-    ("method", "steps", "says"), [("norms", 8, "Only integrated-gradients"), ("integrated-gradients", 0, "at least one")]
+    ("method", "steps", "says"), [("norms", 8, "Only integrated-gradients"), ("integrated-gradients", 0, "steps=1 or more")]
 )
 def test_steps_that_cannot_be_taken_are_refused(method: str, steps: int, says: str) -> None:
     with pytest.raises(EyelineError, match=says):

@@ -42,11 +42,17 @@ def state_of(page: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("options", "state"),
     [
-        (["--view", "model", "--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3], "opened": True}),
-        pytest.param(["--view", "model", "--layer", 2], {"stack": 0, "layer": 2, "rows": [2]}, marks=pytest.mark.slow),
-        pytest.param(["--view", "model", "--head", 3], {"stack": 0, "layer": 0, "heads": [3], "columns": [3]}, marks=pytest.mark.slow),
-        pytest.param(["--view", "model"], {"stack": 0, "layer": 0}, marks=pytest.mark.slow),
-        pytest.param(["--view", "model", "--pair", ""], {"stack": 0, "layer": 0}, marks=pytest.mark.slow),
+        (["--view", "model", "--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3], "opened": True, "colour_by": "entropy"}),
+        pytest.param(
+            ["--view", "model", "--layer", 2], {"stack": 0, "layer": 2, "rows": [2], "colour_by": "entropy"}, marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ["--view", "model", "--head", 3],
+            {"stack": 0, "layer": 0, "heads": [3], "columns": [3], "colour_by": "entropy"},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(["--view", "model"], {"stack": 0, "layer": 0, "colour_by": "entropy"}, marks=pytest.mark.slow),
+        pytest.param(["--view", "model", "--pair", ""], {"stack": 0, "layer": 0, "colour_by": "entropy"}, marks=pytest.mark.slow),
         (["--view", "neuron", "--layer", 2, "--head", 3, "--set", "query=2"], {"stack": 0, "layer": 2, "heads": [3], "query": 2}),
         (["--layer", 1, "--set", "threshold=0.1", "--set", "theme=dark"], {"stack": 0, "layer": 1, "threshold": 0.1, "theme": "dark"}),
         pytest.param(["--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3]}, marks=pytest.mark.slow),
