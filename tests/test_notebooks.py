@@ -35,7 +35,7 @@ def test_there_is_a_notebook_for_each_tutorial_and_no_other_file():
 def test_a_notebook_is_what_the_script_writes_and_has_still_pictures_only(name: str, language: str) -> None:
     book = saved(name, language)
     assert [cell.source for cell in book.cells] == [cell.source for cell in build(name, language).cells]
-    assert len(book.cells) < 15
+    assert len(book.cells) < 18
     shown = kinds(book)
     assert set(shown) <= {"text/plain", "image/png", "stream"}  # JupyterLab shows no SVG in a notebook that it does not trust
     assert shown.count("image/png") >= 3
