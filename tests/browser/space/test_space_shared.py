@@ -35,8 +35,13 @@ def test_layers_play_one_after_the_other_until_they_are_stopped(show):
 
 def test_a_sheet_shows_the_heads_of_one_layer_with_lines_and_red_pairs(show):
     first, second = made_up.tokens([12]).strings[2:4]
-    shown = show(made_up.view(layers=3, heads=6, state={"rows": [1], "links": "best", "pairs": f"{second} → {first}"}))
+    pair = {"pairs": f"{second} → {first}"}
+    shown = show(made_up.view(layers=3, heads=6, state={"rows": [1], "links": "best", **pair}))
     shown.until("scene.sheet?.length === 6")
+    strongest = sum(head["red"] for head in shown.scene["sheet"])  # only where the key is the query's most attended one
+    shown = show(made_up.view(layers=3, heads=6, state={"rows": [1], "links": "best", **pair, "every_pair": True}))
+    shown.until("scene.sheet?.length === 6")
+    assert strongest < sum(head["red"] for head in shown.scene["sheet"])
     assert [thumbnail["layer"] for thumbnail in shown.scene["thumbnails"]] == [1] * 6
     assert all(head["links"] > 0 and head["red"] > 0 for head in shown.scene["sheet"])
     thumbnail, box = shown.scene["thumbnails"][5], canvas_box(shown)
