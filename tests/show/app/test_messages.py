@@ -16,7 +16,7 @@ from eyeline.words import LANGUAGES
 
 FOLDER = Path(app.__file__).parent
 #: The files with the messages of the app.
-OF_THE_APP = {"corpus", "figures", "grammar", "jobs", "learn", "look", "runs", "shell", "space"}
+OF_THE_APP = {"corpus", "figures", "grammar", "jobs", "learn", "look", "model", "runs", "shell", "space"}
 #: Messages that are the same in every language on purpose.
 SAME = re.compile(
     r"space\.project_(?:pca|umap|tsne)|learn\.limits\.choice_.*"

@@ -117,7 +117,7 @@ def test_a_made_up_link_shows_what_can_be_shown(script, state):
     at.query_params["text"], at.query_params["s"] = "Birds sing.", pack(state)
     at.run()
     assert errors(at) == []
-    assert "el.head_view" in at.code[0].value
+    assert "el.sentence_view" in at.code[0].value
 
 
 def test_an_empty_and_a_long_text_are_answered_in_words(script):

@@ -68,11 +68,13 @@ def test_an_empty_box_or_circle_can_be_seen(visit, scheme, path, kind):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_can_be_read_on_its_ground(visit, scheme):
-    me = visit("en", scheme=scheme).open("/")
-    me.page.locator(".stExpander summary").first.click()
-    me.page.locator(".stCode .token.string").first.wait_for()
-    me.until("document.querySelector('.stApp').dataset.testScriptState === 'notRunning'")
-    me.page.mouse.move(0, 0)
-    shown = ".st-key-look-show button"
-    me.until(f"getComputedStyle(document.querySelector('{shown}')).backgroundColor === 'rgb(37, 99, 235)'")  # no colour is on its way
-    assert me.page.evaluate(FAINT) == {}
+    for path, primary in (("/", "look-show"), ("/learn?step=1", "lesson-next")):
+        me = visit("en", scheme=scheme).open(path)
+        if path != "/":
+            me.page.locator(".stExpander summary").last.click()
+            me.page.locator(".stCode .token.string").first.wait_for()
+        me.until("document.querySelector('.stApp').dataset.testScriptState === 'notRunning'")
+        me.page.mouse.move(0, 0)
+        button = f".st-key-{primary} button"
+        me.until(f"getComputedStyle(document.querySelector('{button}')).backgroundColor === 'rgb(37, 99, 235)'")  # no colour is on its way
+        assert me.page.evaluate(FAINT) == {}
