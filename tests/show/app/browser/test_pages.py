@@ -243,7 +243,7 @@ KEPT = re.compile(
     r"|chat|sur|tapis"
     r"|\b(acl|advcl|advmod|amod|aux|case|cc|ccomp|compound|conj|cop|det|mark|nmod|nsubj|nummod|obj|obl|pass|poss|xcomp)\b"
     r"|smollm2|BERT|Python|English|eyeline|SVG|PDF|PNG|HTML|CSV|CLS|SEP|UTF|jsonl|conllu|txt|softmax|separator|self-attention"
-    r"|cos|Vaswani|Vig|Jain|Wallace|Serrano|Smith|Wiegreffe|Pinter"
+    r"|cos|BertViz|Vaswani|Vig|Jain|Wallace|Serrano|Smith|Wiegreffe|Pinter"
     r"|Clark|query|key|value|base|texts|tired|soft|because|Tab|Enter|Esc|[“(]?(The|Cats|Birds|My|Mary|Tom|We|Time|I) .*"
 )
 TOKENS = "the cat sat on the mat because it was tired"  # of the sentence that pages begin with
