@@ -70,18 +70,16 @@ const fromCore = (held, used) => ({
 });
 
 /** Modules of the app that take parts of the core: they wait until its component has put it on the page. */
-const AFTER_CORE = new Set(["streamlit-grid"]);
 const WAIT = [
   'const loaded = () => new Promise((done) => addEventListener("eyeline:core", () => done(globalThis.eyeline), { once: true }));',
   "const eyeline = globalThis.eyeline ?? (await loaded());",
 ].join("\n");
 
-async function part(entry, format, held, used, banner = "") {
+async function part(entry, format, held, used) {
   const { outputFiles } = await build({
     ...common,
     entryPoints: [join("src", entry)],
     format,
-    banner: { js: banner },
     plugins: [css, fromCore(held, used)],
   });
   return outputFiles[0].text;
@@ -93,8 +91,10 @@ const used = new Set();
 const files = new Map();
 for (const view of VIEWS) files.set(view, await part(`views/${view}/index.ts`, "iife", held, used));
 for (const [name, entry] of Object.entries(SCRIPTS)) files.set(name, await part(entry, "iife", held, used));
-for (const [name, entry] of Object.entries(MODULES))
-  files.set(name, await part(entry, "esm", held, used, AFTER_CORE.has(name) ? WAIT : ""));
+for (const [name, entry] of Object.entries(MODULES)) {
+  const text = await part(entry, "esm", held, used);
+  files.set(name, name.startsWith("streamlit-") && text.includes("eyeline.modules") ? `${WAIT}\n${text}` : text);
+}
 
 // The name `eyeline` has to stay as it is written: the views that follow read it.
 const partHead = await build({ ...common, entryPoints: ["src/hosts/streamlit-part.ts"], format: "esm", minify: false });
